@@ -1,0 +1,85 @@
+//! The one error type of the library. Every message names the place and both numbers.
+
+use thiserror::Error;
+
+/// What can be wrong with an input. No input makes the library panic.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is nothing to compute on.
+    #[error("{what} is empty; at least one row is needed")]
+    Empty {
+        /// The argument that was empty.
+        what: &'static str,
+    },
+    /// Two arguments disagree about a size.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// What was measured.
+        what: &'static str,
+        /// The size that the other arguments ask for.
+        expected: usize,
+        /// The size that was given.
+        found: usize,
+    },
+    /// A label is not a class index.
+    #[error("row {row}: label {label} is not below the number of classes {classes}")]
+    Label {
+        /// Row of the label, from zero.
+        row: usize,
+        /// The label that was given.
+        label: u32,
+        /// The number of classes.
+        classes: usize,
+    },
+    /// A number is NaN or infinite, or became so while computing.
+    #[error("{what} at row {row}, column {column} is {value}; only finite numbers are allowed")]
+    NonFinite {
+        /// What the number is.
+        what: &'static str,
+        /// Row, from zero.
+        row: usize,
+        /// Column, from zero.
+        column: usize,
+        /// The number, as text, so that two equal errors compare equal even for NaN.
+        value: String,
+    },
+    /// A parameter lies outside its range.
+    #[error("{name} = {value} is out of range: expected {expected}")]
+    Parameter {
+        /// The parameter's name.
+        name: &'static str,
+        /// The value that was given.
+        value: f64,
+        /// The allowed range, in words.
+        expected: &'static str,
+    },
+}
+
+impl Error {
+    /// A [`Error::NonFinite`] for `value` at `row`, `column`.
+    pub fn non_finite(what: &'static str, row: usize, column: usize, value: f64) -> Self {
+        Error::NonFinite { what, row, column, value: value.to_string() }
+    }
+}
+
+/// Shorthand for a result with this library's [`enum@Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Refuses two lengths that differ.
+pub fn check_length(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
+}
+
+/// Refuses a parameter for which `holds` is false, or that is NaN.
+pub fn check_parameter(name: &'static str, value: f64, holds: bool, expected: &'static str) -> Result<()> {
+    if holds && !value.is_nan() { Ok(()) } else { Err(Error::Parameter { name, value, expected }) }
+}
+
+/// Refuses labels that are not below `classes`.
+pub fn check_labels(labels: &[u32], classes: usize) -> Result<()> {
+    match labels.iter().position(|&label| label as usize >= classes) {
+        None => Ok(()),
+        Some(row) => Err(Error::Label { row, label: labels[row], classes }),
+    }
+}

@@ -1,0 +1,10 @@
+//! Conformal Margin Risk Minimization: the method as a library.
+//!
+//! This crate is the mathematics only: no files, no framework, no threads of its own.
+
+pub mod error;
+pub mod matrix;
+pub mod rng;
+
+pub use error::{Error, Result};
+pub use matrix::Matrix;
