@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::scalar::Scalar;
+
 /// What can be wrong with an input. No input makes the library panic.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
@@ -44,6 +46,18 @@ pub enum Error {
         /// The number, as text, so that two equal errors compare equal even for NaN.
         value: String,
     },
+    /// A row's own number lies outside its range.
+    #[error("{what} at row {row} is {value}: expected {expected}")]
+    Value {
+        /// What the number is.
+        what: &'static str,
+        /// Row, from zero.
+        row: usize,
+        /// The value that was given, as text, so that two equal errors compare equal even for NaN.
+        value: String,
+        /// The allowed range, in words.
+        expected: &'static str,
+    },
     /// A parameter lies outside its range.
     #[error("{name} = {value} is out of range: expected {expected}")]
     Parameter {
@@ -61,6 +75,19 @@ impl Error {
     pub fn non_finite(what: &'static str, row: usize, column: usize, value: f64) -> Self {
         Error::NonFinite { what, row, column, value: value.to_string() }
     }
+}
+
+/// Refuses row weights that are negative, not finite, or sum to zero; returns their sum (the row count without any).
+pub fn check_row_weights<T: Scalar>(weights: Option<&[T]>, rows: usize) -> Result<f64> {
+    let Some(weights) = weights else { return Ok(rows as f64) };
+    check_length("row weights against rows", rows, weights.len())?;
+    if let Some(row) = weights.iter().position(|w| !(w.is_finite() && *w >= T::ZERO)) {
+        let value = weights[row].to_f64().to_string();
+        return Err(Error::Value { what: "row weight", row, value, expected: "a finite number, at least 0" });
+    }
+    let sum: f64 = weights.iter().map(|w| w.to_f64()).sum();
+    check_parameter("sum of the row weights", sum, sum > 0.0, "a positive number")?;
+    Ok(sum)
 }
 
 /// Shorthand for a result with this library's [`enum@Error`].

@@ -2,9 +2,13 @@
 //!
 //! This crate is the mathematics only: no files, no framework, no threads of its own.
 
+pub mod envelope;
 pub mod error;
+pub mod loss;
 pub mod matrix;
 pub mod rng;
+pub mod scalar;
 
 pub use error::{Error, Result};
 pub use matrix::Matrix;
+pub use scalar::Scalar;

@@ -35,11 +35,7 @@ impl Rng {
 
     /// The position, to be stored in a checkpoint.
     pub fn state(&self) -> RngState {
-        RngState {
-            seed: self.seed,
-            stream: self.inner.get_stream(),
-            position: self.inner.get_word_pos().to_string(),
-        }
+        RngState { seed: self.seed, stream: self.inner.get_stream(), position: self.inner.get_word_pos().to_string() }
     }
 
     /// The generator that `state` was taken from, or `None` if its position is not a number.

@@ -1,0 +1,307 @@
+//! The two row-wise halves of the fused function. Between them stands [`super::couple`], which needs all rows.
+//!
+//! Rows are independent in both halves, so a caller may split a batch into chunks and run them on threads; the result
+//! does not depend on the split.
+
+use super::config::MarginKind;
+use crate::error::{Error, Result};
+use crate::loss::{Loss, Row, RowLoss};
+use crate::scalar::Scalar;
+
+/// Numbers handled side by side: one 512-bit register of `f32`, two of 256 bits.
+const LANES: usize = 16;
+
+/// What [`forward`] remembers of a row for [`backward`].
+#[derive(Debug, Clone, Copy)]
+pub struct RowState<T> {
+    /// The loss's answer.
+    pub loss: RowLoss<T>,
+    /// The row as the loss saw it.
+    pub row: Row<T>,
+    /// One over the sum of exponentials, which `forward` leaves unnormalised in the gradient's place.
+    normaliser: T,
+}
+
+impl<T: Scalar> Default for RowState<T> {
+    fn default() -> Self {
+        let zero = T::ZERO;
+        RowState {
+            loss: RowLoss { value: zero, on_probs: zero, at_label: zero, on_rival: zero },
+            row: Row {
+                label: 0,
+                rival: 0,
+                p_label: zero,
+                p_rival: zero,
+                p_others: zero,
+                log_p_label: zero,
+                logit_gap: zero,
+            },
+            normaliser: zero,
+        }
+    }
+}
+
+impl<T: Scalar> RowState<T> {
+    /// The row's margin.
+    #[inline(always)]
+    pub fn margin(&self, kind: MarginKind) -> T {
+        match kind {
+            MarginKind::Probability => self.row.p_label - self.row.p_rival,
+            MarginKind::Logit => self.row.logit_gap,
+            MarginKind::Loss => -self.loss.value,
+        }
+    }
+
+    /// Gradient of the margin by the scaled logits, in the form of [`RowLoss`].
+    ///
+    /// For probabilities, `∂M/∂u = s[y] e_y − s[r] e_r − M s`, whose entry at the label is `s[y] (1 − s[y] + s[r])`.
+    #[inline(always)]
+    fn margin_gradient(&self, kind: MarginKind) -> RowLoss<T> {
+        let Row { p_label, p_rival, p_others, .. } = self.row;
+        let value = self.margin(kind);
+        match kind {
+            MarginKind::Probability => {
+                RowLoss { value, on_probs: -value, at_label: p_label * (p_others + p_rival), on_rival: -p_rival }
+            }
+            MarginKind::Logit => RowLoss { value, on_probs: T::ZERO, at_label: T::ONE, on_rival: -T::ONE },
+            MarginKind::Loss => RowLoss {
+                value,
+                on_probs: -self.loss.on_probs,
+                at_label: -self.loss.at_label,
+                on_rival: -self.loss.on_rival,
+            },
+        }
+    }
+}
+
+/// First half: reads `logits` (rows of `classes`) once, leaves each row's exponentials in `grad`, fills `states` and
+/// `margins`. `first_row` is the batch row of the first row here, for error messages. Lengths must agree.
+#[allow(clippy::too_many_arguments)] // slices of one batch, each used on its own
+pub fn forward<T: Scalar, L: Loss<T> + ?Sized>(
+    loss: &L,
+    margin: MarginKind,
+    classes: usize,
+    first_row: usize,
+    logits: &[T],
+    labels: &[u32],
+    grad: &mut [T],
+    states: &mut [RowState<T>],
+    margins: &mut [T],
+) -> Result<()> {
+    pulp::Arch::new().dispatch(Forward { loss, margin, classes, first_row, logits, labels, grad, states, margins })
+}
+
+struct Forward<'a, T, L: ?Sized> {
+    loss: &'a L,
+    margin: MarginKind,
+    classes: usize,
+    first_row: usize,
+    logits: &'a [T],
+    labels: &'a [u32],
+    grad: &'a mut [T],
+    states: &'a mut [RowState<T>],
+    margins: &'a mut [T],
+}
+
+impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
+    type Output = Result<()>;
+
+    // The processor's widest vectors are enabled around this body; the loops below are written to be vectorised.
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
+        let scale = self.loss.scale();
+        for (i, logits) in self.logits.chunks_exact(self.classes).enumerate() {
+            let grad = &mut self.grad[i * self.classes..(i + 1) * self.classes];
+            let label = self.labels[i] as usize;
+            if label >= self.classes {
+                return Err(Error::Label { row: self.first_row + i, label: self.labels[i], classes: self.classes });
+            }
+            let state = &mut self.states[i];
+            (state.row, state.normaliser) = soften(logits, scale, label, grad);
+            state.loss = self.loss.row(state.row);
+            let margin = state.margin(self.margin);
+            self.margins[i] = margin;
+            if !(state.loss.value.is_finite() && margin.is_finite() && state.row.log_p_label.is_finite()) {
+                return Err(explain(logits, scale, self.first_row + i, label, state.loss.value));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Softmax of one row: exponentials into `out` (unnormalised), the row's summary, and the normaliser.
+#[inline(always)]
+fn soften<T: Scalar>(logits: &[T], scale: T, label: usize, out: &mut [T]) -> (Row<T>, T) {
+    let mut finite = true;
+    for (o, &z) in out.iter_mut().zip(logits) {
+        let u = z * scale;
+        finite &= u.is_finite();
+        *o = u;
+    }
+    let at_label = out[label];
+    // With the label taken out, the maximum and the sum below are those of the other classes.
+    out[label] = T::NEG_INFINITY;
+    let strongest = maximum(out);
+    let rival = first_equal(out, strongest);
+    let top = at_label.larger(strongest);
+    let others = exponentials(out, top);
+    let label_exp = (at_label - top).exp_of_nonpositive();
+    out[label] = label_exp;
+    let sum = others + label_exp;
+    let normaliser = T::ONE / sum;
+    let log_p_label = if at_label >= strongest { -others.ln_1p() } else { (at_label - top) - sum.ln() };
+    let row = Row {
+        label,
+        rival,
+        p_label: label_exp * normaliser,
+        p_rival: out[rival] * normaliser,
+        p_others: others * normaliser,
+        // A non-finite logit must not slip through as a probability of zero.
+        log_p_label: if finite { log_p_label } else { T::NEG_INFINITY },
+        logit_gap: at_label - strongest,
+    };
+    (row, normaliser)
+}
+
+#[inline(always)]
+fn maximum<T: Scalar>(values: &[T]) -> T {
+    let mut lanes = [T::NEG_INFINITY; LANES];
+    let chunks = values.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for l in 0..LANES {
+            lanes[l] = lanes[l].larger(chunk[l]);
+        }
+    }
+    for (lane, &value) in lanes.iter_mut().zip(rest) {
+        *lane = lane.larger(value);
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for l in 0..width {
+            lanes[l] = lanes[l].larger(lanes[l + width]);
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+/// Lowest index of `value`; 0 if it is not there (only for rows that are refused later).
+#[inline(always)]
+fn first_equal<T: Scalar>(values: &[T], value: T) -> usize {
+    for (c, chunk) in values.chunks(LANES).enumerate() {
+        let mut found = false;
+        for &v in chunk {
+            found |= v == value;
+        }
+        if found {
+            return c * LANES + chunk.iter().position(|&v| v == value).unwrap_or(0);
+        }
+    }
+    0
+}
+
+/// `values[j] ← exp(values[j] − top)`; returns their sum, added in a fixed order.
+#[inline(always)]
+fn exponentials<T: Scalar>(values: &mut [T], top: T) -> T {
+    let mut lanes = [T::ZERO; LANES];
+    let mut chunks = values.chunks_exact_mut(LANES);
+    for chunk in &mut chunks {
+        for l in 0..LANES {
+            chunk[l] = (chunk[l] - top).exp_of_nonpositive();
+            lanes[l] += chunk[l];
+        }
+    }
+    let rest = chunks.into_remainder();
+    if !rest.is_empty() {
+        // Padded to a full vector, so that a short tail costs one vector and not up to fifteen scalars.
+        let mut padded = [T::NEG_INFINITY; LANES];
+        padded[..rest.len()].copy_from_slice(rest);
+        for l in 0..LANES {
+            padded[l] = (padded[l] - top).exp_of_nonpositive();
+            lanes[l] += padded[l];
+        }
+        rest.copy_from_slice(&padded[..rest.len()]);
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for l in 0..width {
+            lanes[l] = lanes[l] + lanes[l + width];
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+/// Names the number that made a row's loss or margin non-finite.
+#[cold]
+fn explain<T: Scalar>(logits: &[T], scale: T, row: usize, label: usize, loss: T) -> Error {
+    if let Some(column) = logits.iter().position(|z| !z.is_finite()) {
+        return Error::non_finite("logit", row, column, logits[column].to_f64());
+    }
+    if let Some(column) = logits.iter().position(|&z| !(z * scale).is_finite()) {
+        return Error::non_finite("scaled logit", row, column, (logits[column] * scale).to_f64());
+    }
+    if loss.is_finite() {
+        let gap = logits.iter().enumerate().filter(|&(j, _)| j != label).map(|(_, &z)| logits[label] - z);
+        let widest = gap.fold(T::ZERO, |a, b| if b.abs() > a.abs() { b } else { a });
+        return Error::non_finite("difference of logits", row, label, widest.to_f64());
+    }
+    Error::non_finite("loss", row, label, loss.to_f64())
+}
+
+/// Second half: turns the exponentials in `grad` into the gradient of the total by the logits.
+///
+/// `row_factors` are the rows' shares in the mean of the base loss (one for all, or one each), `slopes` hold `∂R/∂M_i`
+/// and λ (`None`: no envelope). `logits` are read again only for a loss with a dense part.
+#[allow(clippy::too_many_arguments)] // slices of one batch, each used on its own
+pub fn backward<T: Scalar, L: Loss<T> + ?Sized>(
+    loss: &L,
+    margin: MarginKind,
+    classes: usize,
+    logits: &[T],
+    row_factors: &dyn Fn(usize) -> T,
+    slopes: Option<(&[T], T)>,
+    states: &[RowState<T>],
+    grad: &mut [T],
+) {
+    let scale = loss.scale();
+    let mut dense = if loss.is_dense() { vec![T::ZERO; 2 * classes] } else { Vec::new() };
+    for (i, (grad, state)) in grad.chunks_exact_mut(classes).zip(states).enumerate() {
+        let factor = row_factors(i);
+        let mut loss_share = factor;
+        let mut total = RowLoss {
+            value: T::ZERO,
+            on_probs: factor * state.loss.on_probs,
+            at_label: factor * state.loss.at_label,
+            on_rival: factor * state.loss.on_rival,
+        };
+        if let Some((slopes, lambda)) = slopes {
+            let slope = lambda * slopes[i];
+            let gradient = state.margin_gradient(margin);
+            total.on_probs += slope * gradient.on_probs;
+            total.at_label += slope * gradient.at_label;
+            total.on_rival += slope * gradient.on_rival;
+            if margin == MarginKind::Loss {
+                loss_share -= slope;
+            }
+        }
+        if loss.is_dense() {
+            let (scaled, probs) = dense.split_at_mut(classes);
+            for j in 0..classes {
+                scaled[j] = logits[i * classes + j] * scale;
+                probs[j] = grad[j] * state.normaliser;
+            }
+        }
+        let on_exponentials = total.on_probs * state.normaliser * scale;
+        for g in grad.iter_mut() {
+            *g *= on_exponentials;
+        }
+        grad[state.row.label] = total.at_label * scale;
+        grad[state.row.rival] += total.on_rival * scale;
+        if loss.is_dense() {
+            let (scaled, probs) = dense.split_at(classes);
+            loss.add_dense(state.row.label, scaled, probs, loss_share * scale, grad);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The envelope: one calibrated term that makes a base loss robust to wrong labels.
+//!
+//! With margins `M` of a batch (how far the observed label leads its strongest rival), `τ` their α-quantile and
+//! weights `w = σ((M − τ)/temp)`, the total is `mean base loss + λ·R`, where `R` rewards the margins of the rows the
+//! filter trusts. Rows far below `τ` are likely mislabelled and are left out, softly.
+//!
+//! - [`Envelope`] is the checked form of [`EnvelopeConfig`]; [`Preset`] names the settings that have a name.
+//! - [`Objective`] is the fused function: logits and labels in; base loss, risk, `τ`, margins, weights and the gradient
+//!   of the total out.
+//! - [`binary`] is the class-conditional form for two classes.
+
+pub mod binary;
+mod config;
+mod kernel;
+mod objective;
+mod preset;
+mod quantile;
+mod risk;
+
+pub use config::{Envelope, EnvelopeConfig, MarginKind, Normaliser, QuantileKind, Start};
+pub use kernel::{RowState, backward, forward};
+pub use objective::{Batch, Objective, Outcome, Scratch};
+pub use preset::Preset;
+pub use quantile::threshold;
+pub use risk::couple;

@@ -1,0 +1,261 @@
+use super::config::{Envelope, MarginKind};
+use super::kernel::{RowState, backward, forward};
+use super::risk::couple;
+use crate::error::{Error, Result, check_length, check_row_weights};
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::scalar::Scalar;
+
+/// Logits and observed labels of a batch, and optional row weights.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a, T> {
+    /// Row-major logits.
+    pub logits: Matrix<'a, T>,
+    /// Observed labels, one a row.
+    pub labels: &'a [u32],
+    /// Weight of each row in the base loss and in the risk; all one if absent.
+    pub row_weights: Option<&'a [T]>,
+}
+
+impl<'a, T: Scalar> Batch<'a, T> {
+    /// A batch without row weights.
+    pub fn new(logits: Matrix<'a, T>, labels: &'a [u32]) -> Self {
+        Batch { logits, labels, row_weights: None }
+    }
+
+    /// Refuses an empty batch, shapes that disagree, and row weights that are negative, not finite, or all zero.
+    /// Returns the sum of the weights.
+    pub fn check(&self) -> Result<f64> {
+        let rows = self.logits.rows();
+        if rows == 0 {
+            return Err(Error::Empty { what: "the batch" });
+        }
+        check_length("labels against rows of logits", rows, self.labels.len())?;
+        if self.logits.columns() < 2 {
+            return Err(Error::Parameter {
+                name: "classes",
+                value: self.logits.columns() as f64,
+                expected: "at least two classes",
+            });
+        }
+        check_row_weights(self.row_weights, rows)
+    }
+}
+
+/// Buffers that one call after another reuses, and the per-row results of the last call.
+#[derive(Debug, Clone, Default)]
+pub struct Scratch<T> {
+    states: Vec<RowState<T>>,
+    margins: Vec<T>,
+    weights: Vec<T>,
+    slopes: Vec<T>,
+    selection: Vec<T>,
+}
+
+impl<T: Scalar> Scratch<T> {
+    fn resize(&mut self, rows: usize) {
+        self.states.resize(rows, RowState::default());
+        self.margins.resize(rows, T::ZERO);
+        self.weights.resize(rows, T::ONE);
+        self.slopes.resize(rows, T::ZERO);
+    }
+
+    /// Margin of each row (of probabilities, when there is no envelope to say otherwise).
+    pub fn margins(&self) -> &[T] {
+        &self.margins
+    }
+
+    /// Weight of each row in the risk; all one without an envelope.
+    pub fn weights(&self) -> &[T] {
+        &self.weights
+    }
+
+    /// Base loss of each row.
+    pub fn row_losses(&self) -> impl ExactSizeIterator<Item = T> + '_ {
+        self.states.iter().map(|state| state.loss.value)
+    }
+
+    /// What the kernel knows of each row: probabilities of label and rival, loss, margin.
+    pub fn states(&self) -> &[RowState<T>] {
+        &self.states
+    }
+}
+
+/// The scalars of one evaluation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome<T> {
+    /// Mean base loss.
+    pub base: f64,
+    /// The risk `R`; 0 without an envelope.
+    pub risk: f64,
+    /// `base + λ·risk`.
+    pub total: f64,
+    /// The threshold `τ`; `None` without an envelope.
+    pub tau: Option<T>,
+}
+
+/// A base loss with or without the envelope: `L = mean base loss + λ R`.
+#[derive(Debug, Clone, Copy)]
+pub struct Objective<L> {
+    /// The base loss.
+    pub loss: L,
+    /// The envelope, if it is on.
+    pub envelope: Option<Envelope>,
+}
+
+impl<L> Objective<L> {
+    /// The base loss alone.
+    pub fn base(loss: L) -> Self {
+        Objective { loss, envelope: None }
+    }
+
+    /// The base loss inside an envelope.
+    pub fn with_envelope(loss: L, envelope: Envelope) -> Self {
+        Objective { loss, envelope: Some(envelope) }
+    }
+
+    /// What the margins are measured on.
+    pub fn margin_kind(&self) -> MarginKind {
+        self.envelope.map_or(MarginKind::Probability, |e| e.config().margin)
+    }
+
+    /// Evaluates the batch and writes the gradient of the total by the logits into `grad`.
+    ///
+    /// One pass over the logits, one selection for `τ`, one pass over the gradient. Nothing is allocated once
+    /// `scratch` has seen a batch of this size (a loss with a dense part takes two rows of memory).
+    ///
+    /// ```
+    /// use cmrm::envelope::{Batch, Objective, Preset, Scratch};
+    /// use cmrm::loss::{CrossEntropy, LossConfig};
+    /// use cmrm::Matrix;
+    ///
+    /// let logits = [2.0, 0.5, -1.0, 0.1, 1.5, 0.3];
+    /// let batch = Batch::new(Matrix::new(&logits, 3)?, &[0, 2]);
+    /// let envelope = Preset::Robust.config(&LossConfig::CrossEntropy).validate()?;
+    /// let mut grad = [0.0; 6];
+    /// let mut scratch = Scratch::default();
+    /// let outcome = Objective::with_envelope(CrossEntropy, envelope).evaluate(&batch, &mut grad, &mut scratch)?;
+    /// assert!(outcome.total.is_finite());
+    /// assert!(scratch.weights()[1] < scratch.weights()[0]); // the second label is the less likely one
+    /// # Ok::<(), cmrm::Error>(())
+    /// ```
+    pub fn evaluate<T: Scalar>(
+        &self,
+        batch: &Batch<'_, T>,
+        grad: &mut [T],
+        scratch: &mut Scratch<T>,
+    ) -> Result<Outcome<T>>
+    where
+        L: Loss<T>,
+    {
+        let weight_sum = batch.check()?;
+        let classes = batch.logits.columns();
+        self.loss.check_classes(classes)?;
+        check_length("gradient against logits", batch.logits.values().len(), grad.len())?;
+        scratch.resize(batch.logits.rows());
+        let margin = self.margin_kind();
+        forward_rows(&self.loss, margin, batch, grad, scratch)?;
+        let outcome = self.couple(batch.row_weights, weight_sum, scratch);
+        let slopes = self.slopes(scratch);
+        let factor = mean_factor(batch.row_weights, weight_sum);
+        backward_rows(&self.loss, margin, batch, &factor, slopes, &scratch.states, grad);
+        Ok(outcome)
+    }
+
+    fn slopes<'s, T: Scalar>(&self, scratch: &'s Scratch<T>) -> Option<(&'s [T], T)> {
+        self.envelope.map(|e| (&scratch.slopes[..], T::from_f64(e.config().lambda)))
+    }
+
+    fn couple<T: Scalar>(&self, row_weights: Option<&[T]>, weight_sum: f64, scratch: &mut Scratch<T>) -> Outcome<T> {
+        let losses = scratch.states.iter().map(|state| state.loss.value.to_f64());
+        let sum: f64 = match row_weights {
+            None => losses.sum(),
+            Some(weights) => losses.zip(weights).map(|(loss, w)| loss * w.to_f64()).sum(),
+        };
+        let base = sum / weight_sum;
+        let Some(envelope) = &self.envelope else {
+            scratch.weights.fill(T::ONE);
+            return Outcome { base, risk: 0.0, total: base, tau: None };
+        };
+        let Scratch { margins, weights, slopes, selection, .. } = scratch;
+        let (tau, risk) = couple(envelope, margins, row_weights, weights, slopes, selection);
+        Outcome { base, risk, total: base + envelope.config().lambda * risk, tau: Some(tau) }
+    }
+}
+
+/// The share of each row in the mean of the base loss.
+fn mean_factor<T: Scalar>(row_weights: Option<&[T]>, weight_sum: f64) -> impl Fn(usize) -> T + '_ {
+    let one = T::from_f64(1.0 / weight_sum);
+    move |i| row_weights.map_or(one, |weights| weights[i] * one)
+}
+
+/// Rows a thread takes at a time; a batch with less work than this many numbers is not worth a second thread.
+#[cfg(feature = "rayon")]
+const PARALLEL_NUMBERS: usize = 1 << 15;
+
+#[cfg(feature = "rayon")]
+fn rows_per_chunk(classes: usize) -> usize {
+    (PARALLEL_NUMBERS / classes).max(64)
+}
+
+/// [`forward`] over the whole batch; with the feature `rayon`, large batches are spread over the current pool.
+fn forward_rows<T: Scalar, L: Loss<T>>(
+    loss: &L,
+    margin: MarginKind,
+    batch: &Batch<'_, T>,
+    grad: &mut [T],
+    scratch: &mut Scratch<T>,
+) -> Result<()> {
+    let classes = batch.logits.columns();
+    let logits = batch.logits.values();
+    let Scratch { states, margins, .. } = scratch;
+    #[cfg(feature = "rayon")]
+    if logits.len() > PARALLEL_NUMBERS && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        let rows = rows_per_chunk(classes);
+        let results: Vec<Result<()>> = logits
+            .par_chunks(rows * classes)
+            .zip(batch.labels.par_chunks(rows))
+            .zip(grad.par_chunks_mut(rows * classes))
+            .zip(states.par_chunks_mut(rows))
+            .zip(margins.par_chunks_mut(rows))
+            .enumerate()
+            .map(|(c, ((((logits, labels), grad), states), margins))| {
+                forward(loss, margin, classes, c * rows, logits, labels, grad, states, margins)
+            })
+            .collect();
+        // The first bad row is reported, whichever thread met one first.
+        return results.into_iter().collect();
+    }
+    forward(loss, margin, classes, 0, logits, batch.labels, grad, states, margins)
+}
+
+/// [`backward`] over the whole batch, spread likewise.
+fn backward_rows<T: Scalar, L: Loss<T>>(
+    loss: &L,
+    margin: MarginKind,
+    batch: &Batch<'_, T>,
+    factor: &(impl Fn(usize) -> T + Sync),
+    slopes: Option<(&[T], T)>,
+    states: &[RowState<T>],
+    grad: &mut [T],
+) {
+    let classes = batch.logits.columns();
+    let logits = batch.logits.values();
+    #[cfg(feature = "rayon")]
+    if logits.len() > PARALLEL_NUMBERS && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        let rows = rows_per_chunk(classes);
+        grad.par_chunks_mut(rows * classes)
+            .zip(logits.par_chunks(rows * classes))
+            .zip(states.par_chunks(rows))
+            .enumerate()
+            .for_each(|(c, ((grad, logits), states))| {
+                let first = c * rows;
+                let slopes = slopes.map(|(s, lambda)| (&s[first..first + states.len()], lambda));
+                backward(loss, margin, classes, logits, &|i| factor(first + i), slopes, states, grad);
+            });
+        return;
+    }
+    backward(loss, margin, classes, logits, factor, slopes, states, grad);
+}

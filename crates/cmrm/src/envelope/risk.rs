@@ -1,0 +1,45 @@
+use super::config::{Envelope, Normaliser};
+use super::quantile::threshold;
+use crate::scalar::Scalar;
+
+/// From the margins of a batch to `τ`, the weights, the risk and its slopes `∂R/∂M_i`. Returns `(τ, R)`.
+///
+/// - mean: `R = −Σ v w M / Σ v`, `∂R/∂M_i = −(v_i/Σv) w_i [1 + M_i (1−w_i)/temp]`;
+/// - weights: with `A = Σ v w M / Σ v w`, `R = −A`, `∂R/∂M_j = −v_j [w_j + w_j (1−w_j)(M_j − A)/temp] / Σ v w`.
+///
+/// `v` are optional row weights (all one without them; they do not move `τ`). There is no gradient through `τ`. Σw is
+/// at least ½ in a batch without row weights, since the largest margin is at or above `τ`; the authors' added 1e-8 is
+/// not needed. The slices must have equal, non-zero length.
+pub fn couple<T: Scalar>(
+    envelope: &Envelope,
+    margins: &[T],
+    row_weights: Option<&[T]>,
+    weights: &mut [T],
+    slopes: &mut [T],
+    scratch: &mut Vec<T>,
+) -> (T, f64) {
+    let config = envelope.config();
+    let tau = threshold(margins, config.alpha, config.quantile, scratch).unwrap_or(T::ZERO);
+    let sharpness = T::from_f64(1.0 / config.temperature);
+    for (w, &margin) in weights.iter_mut().zip(margins) {
+        *w = ((margin - tau) * sharpness).sigmoid();
+    }
+    let v = |i: usize| row_weights.map_or(1.0, |v| v[i].to_f64());
+    let mut weighted_margins = 0.0;
+    let mut divisor = 0.0;
+    for i in 0..margins.len() {
+        let vw = v(i) * weights[i].to_f64();
+        weighted_margins += vw * margins[i].to_f64();
+        divisor += if config.normaliser == Normaliser::Mean { v(i) } else { vw };
+    }
+    let divisor = if divisor > 0.0 { divisor } else { 1.0 };
+    let average = weighted_margins / divisor;
+    // In the mean form the divisor does not move with the weights, so nothing is subtracted from the margin.
+    let centre = T::from_f64(if config.normaliser == Normaliser::Mean { 0.0 } else { average });
+    for i in 0..margins.len() {
+        let w = weights[i];
+        let per_row = T::from_f64(-v(i) / divisor);
+        slopes[i] = per_row * w * (T::ONE + (T::ONE - w) * (margins[i] - centre) * sharpness);
+    }
+    (tau, -average)
+}

@@ -1,0 +1,117 @@
+use serde::{Deserialize, Serialize};
+
+use super::{CrossEntropy, Focal, Gce, Hinge, Ldam, Logistic, Loss, Row, RowLoss};
+use crate::error::Result;
+use crate::scalar::Scalar;
+
+/// A base loss as written in a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LossConfig {
+    /// Cross-entropy.
+    CrossEntropy,
+    /// Focal loss.
+    Focal {
+        /// Exponent γ.
+        #[serde(default = "default_gamma")]
+        gamma: f64,
+    },
+    /// Generalised cross-entropy.
+    Gce {
+        /// Exponent q.
+        #[serde(default = "default_q")]
+        q: f64,
+    },
+    /// Label-distribution-aware margin loss.
+    Ldam {
+        /// Largest class margin.
+        #[serde(default = "default_max_margin")]
+        max_margin: f64,
+        /// Scale of the cosine logits.
+        #[serde(default = "default_scale")]
+        scale: f64,
+    },
+    /// Hinge loss.
+    Hinge,
+    /// Binary logistic loss.
+    Logistic,
+}
+
+fn default_gamma() -> f64 {
+    Focal::DEFAULT_GAMMA
+}
+fn default_q() -> f64 {
+    Gce::DEFAULT_Q
+}
+fn default_max_margin() -> f64 {
+    Ldam::DEFAULT_MAX_MARGIN
+}
+fn default_scale() -> f64 {
+    Ldam::DEFAULT_SCALE
+}
+
+impl LossConfig {
+    /// Checks the parameters; `class_counts` are the observed counts of the training labels (only LDAM reads them).
+    pub fn validate(&self, class_counts: &[f64]) -> Result<BaseLoss> {
+        Ok(match *self {
+            LossConfig::CrossEntropy => BaseLoss::CrossEntropy(CrossEntropy),
+            LossConfig::Focal { gamma } => BaseLoss::Focal(Focal::new(gamma)?),
+            LossConfig::Gce { q } => BaseLoss::Gce(Gce::new(q)?),
+            LossConfig::Ldam { max_margin, scale } => BaseLoss::Ldam(Ldam::new(max_margin, scale, class_counts)?),
+            LossConfig::Hinge => BaseLoss::Hinge(Hinge),
+            LossConfig::Logistic => BaseLoss::Logistic(Logistic),
+        })
+    }
+
+    /// The name in configuration files and on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            LossConfig::CrossEntropy => "cross-entropy",
+            LossConfig::Focal { .. } => "focal",
+            LossConfig::Gce { .. } => "gce",
+            LossConfig::Ldam { .. } => "ldam",
+            LossConfig::Hinge => "hinge",
+            LossConfig::Logistic => "logistic",
+        }
+    }
+}
+
+/// Any of the built-in losses, checked.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // each variant is the loss of that name
+pub enum BaseLoss {
+    CrossEntropy(CrossEntropy),
+    Focal(Focal),
+    Gce(Gce),
+    Ldam(Ldam),
+    Hinge(Hinge),
+    Logistic(Logistic),
+}
+
+macro_rules! each {
+    ($self:expr, $loss:ident => $body:expr) => {
+        match $self {
+            BaseLoss::CrossEntropy($loss) => $body,
+            BaseLoss::Focal($loss) => $body,
+            BaseLoss::Gce($loss) => $body,
+            BaseLoss::Ldam($loss) => $body,
+            BaseLoss::Hinge($loss) => $body,
+            BaseLoss::Logistic($loss) => $body,
+        }
+    };
+}
+
+impl<T: Scalar> Loss<T> for BaseLoss {
+    #[inline(always)]
+    fn row(&self, row: Row<T>) -> RowLoss<T> {
+        each!(self, loss => loss.row(row))
+    }
+
+    fn scale(&self) -> T {
+        each!(self, loss => Loss::<T>::scale(loss))
+    }
+
+    fn check_classes(&self, classes: usize) -> Result<()> {
+        each!(self, loss => Loss::<T>::check_classes(loss, classes))
+    }
+}

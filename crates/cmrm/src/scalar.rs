@@ -1,0 +1,183 @@
+//! The two number types of the library, `f32` and `f64`, and the few functions the kernels need of them.
+
+use std::fmt::Debug;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
+
+/// `f32` or `f64`.
+pub trait Scalar:
+    Copy
+    + Debug
+    + Default
+    + PartialOrd
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + Sum
+    + sealed::Sealed
+{
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// Minus infinity, the neutral element of the maximum.
+    const NEG_INFINITY: Self;
+
+    /// Rounds to the nearest number of this type.
+    fn from_f64(value: f64) -> Self;
+    /// The same number in double precision.
+    fn to_f64(self) -> f64;
+    /// Whether it is neither NaN nor infinite.
+    fn is_finite(self) -> bool;
+    /// Natural logarithm.
+    fn ln(self) -> Self;
+    /// `ln(1 + self)`, accurate near zero.
+    fn ln_1p(self) -> Self;
+    /// `self` to the power `exponent`.
+    fn powf(self, exponent: Self) -> Self;
+    /// Absolute value.
+    fn abs(self) -> Self;
+    /// Total order, for selection.
+    fn total_cmp(&self, other: &Self) -> std::cmp::Ordering;
+    /// `exp(self)` for arguments that are zero or negative, minus infinity included; a loop over it vectorises.
+    ///
+    /// Results below the smallest normal number are flushed to zero (`f32`); NaN gives NaN.
+    fn exp_of_nonpositive(self) -> Self;
+
+    /// The larger of two numbers that are not NaN.
+    #[inline(always)]
+    fn larger(self, other: Self) -> Self {
+        if self > other { self } else { other }
+    }
+
+    /// Logistic function, without overflow at either end.
+    #[inline(always)]
+    fn sigmoid(self) -> Self {
+        let tail = (-self.abs()).exp_of_nonpositive();
+        let small = tail / (Self::ONE + tail);
+        if self < Self::ZERO { small } else { Self::ONE / (Self::ONE + tail) }
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+macro_rules! float_methods {
+    ($t:ty) => {
+        const ZERO: Self = 0.0;
+        const ONE: Self = 1.0;
+        const NEG_INFINITY: Self = <$t>::NEG_INFINITY;
+
+        #[inline(always)]
+        fn from_f64(value: f64) -> Self {
+            value as $t
+        }
+        #[inline(always)]
+        fn to_f64(self) -> f64 {
+            self as f64
+        }
+        #[inline(always)]
+        fn is_finite(self) -> bool {
+            <$t>::is_finite(self)
+        }
+        #[inline(always)]
+        fn ln(self) -> Self {
+            <$t>::ln(self)
+        }
+        #[inline(always)]
+        fn ln_1p(self) -> Self {
+            <$t>::ln_1p(self)
+        }
+        #[inline(always)]
+        fn powf(self, exponent: Self) -> Self {
+            <$t>::powf(self, exponent)
+        }
+        #[inline(always)]
+        fn abs(self) -> Self {
+            <$t>::abs(self)
+        }
+        #[inline(always)]
+        fn total_cmp(&self, other: &Self) -> std::cmp::Ordering {
+            <$t>::total_cmp(self, other)
+        }
+    };
+}
+
+impl Scalar for f64 {
+    float_methods!(f64);
+
+    #[inline(always)]
+    fn exp_of_nonpositive(self) -> Self {
+        self.exp()
+    }
+}
+
+impl Scalar for f32 {
+    float_methods!(f32);
+
+    // exp(x) = 2^n · exp(r) with n = round(x / ln 2) and |r| ≤ ln 2 / 2; exp(r) by its Taylor polynomial of degree 7
+    // (truncation below 6e-9). Multiplications and additions are kept apart, not fused, so that a processor without
+    // FMA gives the same bits.
+    #[inline(always)]
+    fn exp_of_nonpositive(self) -> Self {
+        // Adding 1.5·2^23 rounds to an integer and leaves it in the low bits.
+        const ROUND: f32 = 12_582_912.0;
+        const LN2_HIGH: f32 = 0.693_359_4;
+        const LN2_LOW: f32 = -2.121_944_4e-4;
+        // exp(x) is a normal number above this.
+        const LOWEST: f32 = -87.336_54;
+        let x = if self < LOWEST { LOWEST } else { self };
+        let shifted = x * std::f32::consts::LOG2_E + ROUND;
+        let n = shifted - ROUND;
+        let r = (x - n * LN2_HIGH) - n * LN2_LOW;
+        let r2 = r * r;
+        let low = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0));
+        let high = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0));
+        let polynomial = low + (r2 * r2) * high;
+        let exponent = shifted.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23;
+        let value = polynomial * f32::from_bits(exponent);
+        if self < LOWEST { 0.0 } else { value }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fast_exponential_is_accurate_to_two_ulp_and_handles_the_ends() {
+        let mut worst = 0.0f64;
+        for i in 0..2_000_000 {
+            let x = -(i as f32) * 87.3 / 2_000_000.0;
+            let exact = f64::from(x).exp();
+            worst = worst.max((f64::from(x.exp_of_nonpositive()) - exact).abs() / exact);
+        }
+        assert!(worst < 2.4e-7, "{worst}");
+        assert_eq!(0.0f32.exp_of_nonpositive(), 1.0);
+        assert_eq!((-0.0f32).exp_of_nonpositive(), 1.0);
+        assert_eq!(f32::NEG_INFINITY.exp_of_nonpositive(), 0.0);
+        assert_eq!((-1e30f32).exp_of_nonpositive(), 0.0);
+        assert!(f32::NAN.exp_of_nonpositive().is_nan());
+    }
+
+    #[test]
+    fn sigmoid_neither_overflows_nor_loses_its_tails() {
+        for x in [-80.0f32, -1e4, f32::MIN, -3.0, 0.0, 3.0, 1e4, f32::MAX] {
+            let w = x.sigmoid();
+            assert!((0.0..=1.0).contains(&w), "{x} gives {w}");
+            let exact = 1.0 / (1.0 + (-f64::from(x)).exp());
+            assert!((f64::from(w) - exact).abs() <= 3e-7 * exact + 1e-37, "{x}: {w} against {exact}");
+        }
+    }
+}
