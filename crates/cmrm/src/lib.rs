@@ -6,6 +6,7 @@ pub mod envelope;
 pub mod error;
 pub mod loss;
 pub mod matrix;
+pub mod metric;
 pub mod noise;
 pub mod rng;
 pub mod scalar;
