@@ -2,6 +2,7 @@
 //!
 //! This crate is the mathematics only: no files, no framework, no threads of its own.
 
+pub mod conformal;
 pub mod envelope;
 pub mod error;
 pub mod loss;
@@ -10,6 +11,7 @@ pub mod metric;
 pub mod noise;
 pub mod rng;
 pub mod scalar;
+pub mod theory;
 
 pub use error::{Error, Result};
 pub use matrix::Matrix;
