@@ -50,9 +50,9 @@ impl<T: Scalar> Loss<T> for Ldam {
         let offset = T::from_f64(self.offsets[row.label]);
         let shrink = (-offset).exp_of_nonpositive();
         let mass = row.p_others + row.p_label * shrink;
-        if mass <= T::ZERO {
-            // The label holds all the probability and t underflows: only log s̃ = 0 and a zero gradient remain.
-            return RowLoss::of_log_probability(&row, T::ZERO, T::ZERO);
+        let on_probs = T::ONE / mass;
+        if row.p_others <= T::ZERO || !on_probs.is_finite() {
+            return against_rival(row.logit_gap - offset);
         }
         // While the label leads, log(1 + (1−s)/(s·t)) has no cancellation.
         let value = if row.p_others < row.p_label * shrink {
@@ -61,7 +61,7 @@ impl<T: Scalar> Loss<T> for Ldam {
             offset - row.log_p_label + mass.ln()
         };
         // s̃[y] − 1 = −(1 − s[y]) / mass.
-        RowLoss { value, on_probs: T::ONE / mass, at_label: -row.p_others / mass, on_rival: T::ZERO }
+        RowLoss { value, on_probs, at_label: -row.p_others / mass, on_rival: T::ZERO }
     }
 
     fn scale(&self) -> T {
@@ -70,5 +70,19 @@ impl<T: Scalar> Loss<T> for Ldam {
 
     fn check_classes(&self, classes: usize) -> Result<()> {
         check_length("class counts of LDAM against classes", classes, self.offsets.len())
+    }
+}
+
+/// The loss where the probabilities of all other classes underflow: of them only the strongest is still known, by its
+/// logit. `lead` is how far the label is ahead of it, offset included.
+#[cold]
+fn against_rival<T: Scalar>(lead: T) -> RowLoss<T> {
+    let shortfall = if lead < T::ZERO { -lead } else { T::ZERO };
+    let p_rival = (-lead).sigmoid();
+    RowLoss {
+        value: shortfall + (-lead.abs()).exp_of_nonpositive().ln_1p(),
+        on_probs: T::ZERO,
+        at_label: -p_rival,
+        on_rival: p_rival,
     }
 }
