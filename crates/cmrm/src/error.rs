@@ -68,6 +68,34 @@ pub enum Error {
         /// The allowed range, in words.
         expected: &'static str,
     },
+    /// A number that should be a probability is not one.
+    #[error("probability at row {row}, column {column} is {value}; expected 0 to 1 (softmax outputs, not logits)")]
+    Probability {
+        /// Row, from zero.
+        row: usize,
+        /// Column, from zero.
+        column: usize,
+        /// The number that was given.
+        value: f64,
+    },
+    /// The probabilities of a row do not add up.
+    #[error("row {row}: the probabilities sum to {sum}, expected 1; divide the row by its sum or pass softmax outputs")]
+    RowSum {
+        /// Row, from zero.
+        row: usize,
+        /// What the row sums to.
+        sum: f64,
+    },
+    /// A class has fewer rows than were asked of it.
+    #[error("class {class} has {found} rows, fewer than the {needed} asked for; ask for at most {found} per class")]
+    ClassRows {
+        /// The class.
+        class: u32,
+        /// Rows asked for.
+        needed: usize,
+        /// Rows there are.
+        found: usize,
+    },
 }
 
 impl Error {

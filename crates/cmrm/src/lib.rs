@@ -2,12 +2,14 @@
 //!
 //! This crate is the mathematics only: no files, no framework, no threads of its own.
 
+pub mod conformal;
 pub mod envelope;
 pub mod error;
 pub mod loss;
 pub mod matrix;
 pub mod rng;
 pub mod scalar;
+pub mod theory;
 
 pub use error::{Error, Result};
 pub use matrix::Matrix;

@@ -3,19 +3,24 @@
 mod common;
 
 const ENVELOPE: &str = include_str!("fixtures/envelope.json");
+const SETS: &str = include_str!("fixtures/sets.json");
 
 #[test]
 fn double_precision_agrees_to_nine_digits() {
-    let report = common::check::<f64>(ENVELOPE).unwrap();
-    assert_eq!(report.cases, 525);
-    assert!(report.worst < 1e-9, "{report:?}");
+    for (file, cases) in [(ENVELOPE, 525), (SETS, 20)] {
+        let report = common::check::<f64>(file).unwrap();
+        assert_eq!(report.cases, cases);
+        assert!(report.worst < 1e-9, "{report:?}");
+    }
 }
 
 #[test]
 fn single_precision_agrees_to_four_digits() {
-    let report = common::check::<f32>(ENVELOPE).unwrap();
-    assert_eq!(report.cases, 525);
-    assert!(report.worst < 1e-4, "{report:?}");
+    for (file, cases) in [(ENVELOPE, 525), (SETS, 20)] {
+        let report = common::check::<f32>(file).unwrap();
+        assert_eq!(report.cases, cases);
+        assert!(report.worst < 1e-4, "{report:?}");
+    }
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! Refusals: what is not a table of probabilities or a uniform number.
+
+use crate::error::{Error, Result, check_length};
+use crate::matrix::Matrix;
+
+/// How far a row's sum may lie from 1: wide enough for half-precision softmax over many classes, narrow enough to
+/// notice logits, scores of separate binary classifiers and unnormalised counts.
+const SUM_SLACK: f64 = 0.01;
+
+/// How far a probability may exceed 1 by rounding in single precision.
+const TOP_SLACK: f64 = 1e-6;
+
+/// Refuses numbers that are not probabilities, and rows that do not sum to 1.
+pub(crate) fn check_probabilities<T: Copy + Into<f64>>(probabilities: Matrix<'_, T>) -> Result<()> {
+    for (i, row) in probabilities.iter_rows().enumerate() {
+        let (mut sum, mut within) = (0.0, true);
+        for &p in row {
+            let p: f64 = p.into();
+            sum += p;
+            within &= (0.0..=1.0 + TOP_SLACK).contains(&p);
+        }
+        if !within {
+            return Err(first_bad(i, row));
+        }
+        if (sum - 1.0).abs() > SUM_SLACK {
+            return Err(Error::RowSum { row: i, sum });
+        }
+    }
+    Ok(())
+}
+
+/// The error for the first number of `row` that is no probability.
+fn first_bad<T: Copy + Into<f64>>(i: usize, row: &[T]) -> Error {
+    let is_bad = |p: f64| !(0.0..=1.0 + TOP_SLACK).contains(&p);
+    let column = row.iter().position(|&p| is_bad(p.into())).unwrap_or(0);
+    let value: f64 = row[column].into();
+    if value.is_finite() {
+        Error::Probability { row: i, column, value }
+    } else {
+        Error::non_finite("probability", i, column, value)
+    }
+}
+
+/// Refuses uniform numbers that are missing or outside `[0, 1]`.
+pub(super) fn check_uniforms(uniforms: &[f64], rows: usize) -> Result<()> {
+    check_length("uniform numbers for randomised APS, one a row", rows, uniforms.len())?;
+    match uniforms.iter().position(|u| !(0.0..=1.0).contains(u)) {
+        None => Ok(()),
+        Some(row) if !uniforms[row].is_finite() => Err(Error::non_finite("uniform number", row, 0, uniforms[row])),
+        Some(row) => Err(Error::Probability { row, column: 0, value: uniforms[row] }),
+    }
+}
