@@ -252,7 +252,7 @@ fn exponentials<T: Scalar>(values: &mut [T], top: T) -> T {
     let mut width = LANES / 2;
     while width > 0 {
         for l in 0..width {
-            lanes[l] = lanes[l] + lanes[l + width];
+            lanes[l] += lanes[l + width];
         }
         width /= 2;
     }

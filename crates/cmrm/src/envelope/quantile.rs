@@ -26,7 +26,9 @@ pub fn threshold<T: Scalar>(margins: &[T], alpha: f64, kind: QuantileKind, scrat
             let high = upper.iter().copied().min_by(T::total_cmp).unwrap_or(low);
             let step = high - low;
             // Two margins may be further apart than the largest number.
-            Some(if step.is_finite() { low + share * step } else { (T::ONE - share) * low + share * high })
+            let tau = if step.is_finite() { low + share * step } else { (T::ONE - share) * low + share * high };
+            // Rounding must not carry τ past a margin, or the largest weight could fall below ½.
+            Some(if tau > high { high } else { tau })
         }
     }
 }

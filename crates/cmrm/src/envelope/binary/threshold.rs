@@ -66,9 +66,5 @@ fn largest_with_count_at_most<T: Scalar>(values: &mut [T], alpha: f64) -> Option
         return values.iter().copied().max_by(T::total_cmp);
     }
     let (below, &mut kth, above) = values.select_nth_unstable_by(k - 1, T::total_cmp);
-    if above.iter().any(|&v| v == kth) {
-        below.iter().copied().filter(|&v| v < kth).max_by(T::total_cmp)
-    } else {
-        Some(kth)
-    }
+    if above.contains(&kth) { below.iter().copied().filter(|&v| v < kth).max_by(T::total_cmp) } else { Some(kth) }
 }
