@@ -68,6 +68,14 @@ pub enum Error {
         /// The allowed range, in words.
         expected: &'static str,
     },
+    /// An input is well-shaped but makes no sense, or cannot be read; the reason says where and what to do.
+    #[error("{what}: {reason}")]
+    Invalid {
+        /// What was asked for.
+        what: &'static str,
+        /// Why it cannot be had, and the way out.
+        reason: String,
+    },
     /// A number that should be a probability is not one.
     #[error("probability at row {row}, column {column} is {value}; expected 0 to 1 (softmax outputs, not logits)")]
     Probability {

@@ -7,6 +7,8 @@ pub mod envelope;
 pub mod error;
 pub mod loss;
 pub mod matrix;
+pub mod metric;
+pub mod noise;
 pub mod rng;
 pub mod scalar;
 pub mod theory;

@@ -30,6 +30,8 @@ pub trait Scalar:
     const ONE: Self;
     /// Minus infinity, the neutral element of the maximum.
     const NEG_INFINITY: Self;
+    /// Distance from one to the next larger number.
+    const EPSILON: f64;
 
     /// Rounds to the nearest number of this type.
     fn from_f64(value: f64) -> Self;
@@ -47,6 +49,8 @@ pub trait Scalar:
     fn powf(self, exponent: Self) -> Self;
     /// Absolute value.
     fn abs(self) -> Self;
+    /// Square root, correctly rounded.
+    fn sqrt(self) -> Self;
     /// Total order, for selection.
     fn total_cmp(&self, other: &Self) -> std::cmp::Ordering;
     /// `exp(self)` for arguments that are zero or negative, minus infinity included; a loop over it vectorises.
@@ -80,6 +84,7 @@ macro_rules! float_methods {
         const ZERO: Self = 0.0;
         const ONE: Self = 1.0;
         const NEG_INFINITY: Self = <$t>::NEG_INFINITY;
+        const EPSILON: f64 = <$t>::EPSILON as f64;
 
         #[inline(always)]
         fn from_f64(value: f64) -> Self {
@@ -112,6 +117,10 @@ macro_rules! float_methods {
         #[inline(always)]
         fn abs(self) -> Self {
             <$t>::abs(self)
+        }
+        #[inline(always)]
+        fn sqrt(self) -> Self {
+            <$t>::sqrt(self)
         }
         #[inline(always)]
         fn total_cmp(&self, other: &Self) -> std::cmp::Ordering {

@@ -306,7 +306,7 @@ mod threads {
                             let logits = Matrix::new(&logits, classes).unwrap();
                             let mut grad = vec![T::ZERO; logits.values().len()];
                             let mut scratch = Scratch::default();
-                            let batch = Batch { logits, labels: &labels, row_weights };
+                            let batch = Batch::new(logits, &labels).with_row_weights(row_weights);
                             let outcome = objective.evaluate(&batch, &mut grad, &mut scratch).unwrap();
                             (outcome, bits(&grad), bits(scratch.margins()), bits(scratch.weights()))
                         })

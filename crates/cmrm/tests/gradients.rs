@@ -97,7 +97,7 @@ impl Sample {
         weighted: bool,
     ) -> Result<(), TestCaseError> {
         let row_weights = weighted.then_some(&self.row_weights[..]);
-        let batch = Batch { logits: Matrix::new(logits, self.classes).unwrap(), labels: &self.labels, row_weights };
+        let batch = Batch::new(Matrix::new(logits, self.classes).unwrap(), &self.labels).with_row_weights(row_weights);
         let objective = Objective::with_envelope(loss, config.validate().unwrap());
         let mut grad = vec![f64::NAN; logits.len()];
         let mut scratch = Scratch::default();

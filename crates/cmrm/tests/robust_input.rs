@@ -52,7 +52,7 @@ fn evaluate<T: Scalar>(
     let envelope = config.map(|config| config.validate().unwrap());
     let mut grad = vec![T::ZERO; logits.len()];
     let mut scratch = Scratch::default();
-    let batch = Batch { logits: Matrix::new(logits, classes)?, labels, row_weights };
+    let batch = Batch::new(Matrix::new(logits, classes)?, labels).with_row_weights(row_weights);
     let outcome = Objective { loss, envelope }.evaluate(&batch, &mut grad, &mut scratch)?;
     let finite = |values: &[T]| values.iter().all(|v| v.is_finite());
     assert!(finite(scratch.margins()), "margins {:?}", scratch.margins());
@@ -359,5 +359,28 @@ fn a_learned_row_has_a_small_loss_not_a_zero_loss() {
         assert!((double.base / expected - 1.0).abs() < 1e-12, "{config:?}: {} {expected}", double.base);
         let (single, _) = evaluate(&loss, None, 2, &[18.0f32, 0.0], &[0], None).unwrap();
         assert!((single.base / expected - 1.0).abs() < 1e-6, "{config:?}: {} {expected}", single.base);
+    }
+}
+
+#[test]
+fn strides_that_do_not_fit_are_refused() {
+    let objective = Objective::base(cross_entropy());
+    let logits = [1.0, 2.0, f64::NAN, 3.0, 4.0, f64::NAN, 5.0, 6.0];
+    let evaluate = |classes: usize, stride: usize, labels: &[u32]| {
+        let mut grad = [9.0; 8];
+        let batch = Batch::strided(&logits, classes, stride, labels);
+        objective.evaluate(&batch, &mut grad, &mut Scratch::default()).map(|_| grad)
+    };
+    // What lies between the rows is neither read nor written.
+    let grad = evaluate(2, 3, &[0, 1, 0]).unwrap();
+    assert_eq!((grad[2], grad[5]), (9.0, 9.0));
+    assert!([0, 1, 3, 4, 6, 7].iter().all(|&j| grad[j].abs() < 1.0));
+    let short = Error::Shape { what: "numbers in strided logits", expected: 11, found: 8 };
+    assert_eq!(evaluate(2, 3, &[0, 1, 0, 1]).unwrap_err(), short);
+    for (classes, stride) in [(2, 1), (2, 0), (1, 3), (0, 0), (0, 3), (9, 9), (usize::MAX, usize::MAX)] {
+        assert!(evaluate(classes, stride, &[0, 0]).is_err(), "{classes} {stride}");
+    }
+    for stride in [usize::MAX, usize::MAX / 2, usize::MAX / 2 + 1] {
+        assert!(evaluate(2, stride, &[0, 1, 0]).is_err(), "{stride}");
     }
 }

@@ -74,13 +74,15 @@ impl<T: Scalar> RowState<T> {
     }
 }
 
-/// First half: reads `logits` (rows of `classes`) once, leaves each row's exponentials in `grad`, fills `states` and
-/// `margins`. `first_row` is the batch row of the first row here, for error messages. Lengths must agree.
+/// First half: reads `logits` (rows of `classes`, starting `stride` apart) once, leaves each row's exponentials in
+/// `grad`, fills `states` and `margins`. `first_row` is the batch row of the first row here, for error messages.
+/// Lengths must agree.
 #[allow(clippy::too_many_arguments)] // slices of one batch, each used on its own
 pub fn forward<T: Scalar, L: Loss<T> + ?Sized>(
     loss: &L,
     margin: MarginKind,
     classes: usize,
+    stride: usize,
     first_row: usize,
     logits: &[T],
     labels: &[u32],
@@ -88,13 +90,25 @@ pub fn forward<T: Scalar, L: Loss<T> + ?Sized>(
     states: &mut [RowState<T>],
     margins: &mut [T],
 ) -> Result<()> {
-    pulp::Arch::new().dispatch(Forward { loss, margin, classes, first_row, logits, labels, grad, states, margins })
+    pulp::Arch::new().dispatch(Forward {
+        loss,
+        margin,
+        classes,
+        stride,
+        first_row,
+        logits,
+        labels,
+        grad,
+        states,
+        margins,
+    })
 }
 
 struct Forward<'a, T, L: ?Sized> {
     loss: &'a L,
     margin: MarginKind,
     classes: usize,
+    stride: usize,
     first_row: usize,
     logits: &'a [T],
     labels: &'a [u32],
@@ -111,8 +125,9 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
     fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
         let scale = self.loss.scale();
         let mut dense = DenseRow::new(self.loss, self.classes);
-        for (i, logits) in self.logits.chunks_exact(self.classes).enumerate() {
-            let grad = &mut self.grad[i * self.classes..(i + 1) * self.classes];
+        for i in 0..self.states.len() {
+            let logits = &self.logits[i * self.stride..][..self.classes];
+            let grad = &mut self.grad[i * self.stride..][..self.classes];
             let label = self.labels[i] as usize;
             if label >= self.classes {
                 return Err(Error::Label { row: self.first_row + i, label: self.labels[i], classes: self.classes });
@@ -286,6 +301,7 @@ pub fn backward<T: Scalar, L: Loss<T> + ?Sized>(
     loss: &L,
     margin: MarginKind,
     classes: usize,
+    stride: usize,
     first_row: usize,
     logits: &[T],
     row_factors: &dyn Fn(usize) -> T,
@@ -295,7 +311,8 @@ pub fn backward<T: Scalar, L: Loss<T> + ?Sized>(
 ) -> Result<()> {
     let scale = loss.scale();
     let mut dense = DenseRow::new(loss, classes);
-    for (i, (grad, state)) in grad.chunks_exact_mut(classes).zip(states).enumerate() {
+    for (i, state) in states.iter().enumerate() {
+        let grad = &mut grad[i * stride..][..classes];
         let factor = row_factors(i);
         let mut loss_share = factor;
         let mut total = RowLoss {
@@ -316,7 +333,7 @@ pub fn backward<T: Scalar, L: Loss<T> + ?Sized>(
         }
         let Row { label, rival, .. } = state.row;
         if let Some(dense) = &mut dense {
-            dense.fill(&logits[i * classes..(i + 1) * classes], scale, grad, state.normaliser);
+            dense.fill(&logits[i * stride..][..classes], scale, grad, state.normaliser);
         }
         let on_exponentials = total.on_probs * state.normaliser * scale;
         for g in grad.iter_mut() {

@@ -9,35 +9,50 @@ use crate::scalar::Scalar;
 /// Logits and observed labels of a batch, and optional row weights.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a, T> {
-    /// Row-major logits.
-    pub logits: Matrix<'a, T>,
-    /// Observed labels, one a row.
-    pub labels: &'a [u32],
-    /// Weight of each row in the base loss and in the risk; all one if absent.
-    pub row_weights: Option<&'a [T]>,
+    logits: &'a [T],
+    classes: usize,
+    stride: usize,
+    labels: &'a [u32],
+    row_weights: Option<&'a [T]>,
 }
 
 impl<'a, T: Scalar> Batch<'a, T> {
     /// A batch without row weights.
     pub fn new(logits: Matrix<'a, T>, labels: &'a [u32]) -> Self {
-        Batch { logits, labels, row_weights: None }
+        let classes = logits.columns();
+        Batch { logits: logits.values(), classes, stride: classes, labels, row_weights: None }
     }
 
-    /// Refuses an empty batch, shapes that disagree, and row weights that are negative, not finite, or all zero.
-    /// Returns the sum of the weights.
-    pub fn check(&self) -> Result<f64> {
-        let rows = self.logits.rows();
+    /// A batch whose rows start `stride` numbers apart: one model's columns in a matrix that several models share.
+    /// The gradient has the same layout; the numbers between the rows are neither read nor written.
+    pub fn strided(logits: &'a [T], classes: usize, stride: usize, labels: &'a [u32]) -> Self {
+        Batch { logits, classes, stride, labels, row_weights: None }
+    }
+
+    /// Weighs each row in the base loss and in the risk.
+    pub fn with_row_weights(self, row_weights: Option<&'a [T]>) -> Self {
+        Batch { row_weights, ..self }
+    }
+
+    fn rows(&self) -> usize {
+        if self.stride == self.classes { self.logits.len() / self.classes.max(1) } else { self.labels.len() }
+    }
+
+    /// Refuses an empty batch, shapes that disagree, and bad row weights. Returns the sum of the weights.
+    fn check(&self, grad: &[T]) -> Result<f64> {
+        let rows = self.rows();
         if rows == 0 {
             return Err(Error::Empty { what: "the batch" });
         }
+        let classes = self.classes as f64;
+        check_parameter("classes", classes, self.classes >= 2, "at least two classes")?;
+        check_parameter("stride", self.stride as f64, self.stride >= self.classes, "at least the number of classes")?;
         check_length("labels against rows of logits", rows, self.labels.len())?;
-        if self.logits.columns() < 2 {
-            return Err(Error::Parameter {
-                name: "classes",
-                value: self.logits.columns() as f64,
-                expected: "at least two classes",
-            });
+        let needed = (rows - 1).saturating_mul(self.stride).saturating_add(self.classes);
+        if self.logits.len() < needed {
+            return Err(Error::Shape { what: "numbers in strided logits", expected: needed, found: self.logits.len() });
         }
+        check_length("gradient against logits", self.logits.len(), grad.len())?;
         check_row_weights(self.row_weights, rows)
     }
 }
@@ -148,11 +163,9 @@ impl<L> Objective<L> {
     where
         L: Loss<T>,
     {
-        let weight_sum = batch.check()?;
-        let classes = batch.logits.columns();
-        self.loss.check_classes(classes)?;
-        check_length("gradient against logits", batch.logits.values().len(), grad.len())?;
-        scratch.resize(batch.logits.rows());
+        let weight_sum = batch.check(grad)?;
+        self.loss.check_classes(batch.classes)?;
+        scratch.resize(batch.rows());
         let margin = self.margin_kind();
         forward_rows(&self.loss, margin, batch, grad, scratch)?;
         let outcome = self.couple(batch.row_weights, weight_sum, scratch)?;
@@ -202,8 +215,8 @@ fn mean_factor<T: Scalar>(row_weights: Option<&[T]>, weight_sum: f64) -> impl Fn
 const PARALLEL_NUMBERS: usize = 1 << 15;
 
 #[cfg(feature = "rayon")]
-fn rows_per_chunk(classes: usize) -> usize {
-    (PARALLEL_NUMBERS / classes).max(64)
+fn rows_per_chunk(stride: usize) -> usize {
+    (PARALLEL_NUMBERS / stride).max(64)
 }
 
 /// [`forward`] over the whole batch; with the feature `rayon`, large batches are spread over the current pool.
@@ -214,28 +227,28 @@ fn forward_rows<T: Scalar, L: Loss<T>>(
     grad: &mut [T],
     scratch: &mut Scratch<T>,
 ) -> Result<()> {
-    let classes = batch.logits.columns();
-    let logits = batch.logits.values();
+    let Batch { logits, classes, stride, .. } = *batch;
     let Scratch { states, margins, .. } = scratch;
     #[cfg(feature = "rayon")]
     if logits.len() > PARALLEL_NUMBERS && rayon::current_num_threads() > 1 {
         use rayon::prelude::*;
-        let rows = rows_per_chunk(classes);
+        let rows = rows_per_chunk(stride);
+        let chunk = rows.saturating_mul(stride);
         let results: Vec<Result<()>> = logits
-            .par_chunks(rows * classes)
+            .par_chunks(chunk)
             .zip(batch.labels.par_chunks(rows))
-            .zip(grad.par_chunks_mut(rows * classes))
+            .zip(grad.par_chunks_mut(chunk))
             .zip(states.par_chunks_mut(rows))
             .zip(margins.par_chunks_mut(rows))
             .enumerate()
             .map(|(c, ((((logits, labels), grad), states), margins))| {
-                forward(loss, margin, classes, c * rows, logits, labels, grad, states, margins)
+                forward(loss, margin, classes, stride, c * rows, logits, labels, grad, states, margins)
             })
             .collect();
         // The first bad row is reported, whichever thread met one first.
         return results.into_iter().collect();
     }
-    forward(loss, margin, classes, 0, logits, batch.labels, grad, states, margins)
+    forward(loss, margin, classes, stride, 0, logits, batch.labels, grad, states, margins)
 }
 
 /// [`backward`] over the whole batch, spread likewise.
@@ -248,24 +261,24 @@ fn backward_rows<T: Scalar, L: Loss<T>>(
     states: &[RowState<T>],
     grad: &mut [T],
 ) -> Result<()> {
-    let classes = batch.logits.columns();
-    let logits = batch.logits.values();
+    let Batch { logits, classes, stride, .. } = *batch;
     #[cfg(feature = "rayon")]
     if logits.len() > PARALLEL_NUMBERS && rayon::current_num_threads() > 1 {
         use rayon::prelude::*;
-        let rows = rows_per_chunk(classes);
+        let rows = rows_per_chunk(stride);
+        let chunk = rows.saturating_mul(stride);
         let results: Vec<Result<()>> = grad
-            .par_chunks_mut(rows * classes)
-            .zip(logits.par_chunks(rows * classes))
+            .par_chunks_mut(chunk)
+            .zip(logits.par_chunks(chunk))
             .zip(states.par_chunks(rows))
             .enumerate()
             .map(|(c, ((grad, logits), states))| {
                 let first = c * rows;
                 let slopes = slopes.map(|(s, lambda)| (&s[first..first + states.len()], lambda));
-                backward(loss, margin, classes, first, logits, &|i| factor(first + i), slopes, states, grad)
+                backward(loss, margin, classes, stride, first, logits, &|i| factor(first + i), slopes, states, grad)
             })
             .collect();
         return results.into_iter().collect();
     }
-    backward(loss, margin, classes, 0, logits, factor, slopes, states, grad)
+    backward(loss, margin, classes, stride, 0, logits, factor, slopes, states, grad)
 }

@@ -1,0 +1,160 @@
+//! The memory of L-BFGS: the last steps and the changes of the gradient along them.
+
+use crate::optim::float::Float;
+use crate::optim::vector::{add_scaled, dot, scale};
+
+/// A ring of the newest pairs s = xₖ₊₁ − xₖ and y = gₖ₊₁ − gₖ.
+#[derive(Debug, Clone)]
+pub(super) struct History<T> {
+    steps: Vec<T>,
+    changes: Vec<T>,
+    /// 1 / (s·y) by slot.
+    rho: Vec<f64>,
+    /// Scratch of the two loops, by age.
+    alpha: Vec<f64>,
+    /// s·y / y·y of the newest pair: the size of the initial inverse Hessian.
+    gamma: f64,
+    length: usize,
+    /// Slot of the oldest pair.
+    first: usize,
+    count: usize,
+}
+
+impl<T: Float> History<T> {
+    pub(super) fn new(capacity: usize, length: usize) -> Self {
+        History {
+            steps: vec![T::default(); capacity * length],
+            changes: vec![T::default(); capacity * length],
+            rho: vec![0.0; capacity],
+            alpha: vec![0.0; capacity],
+            gamma: 1.0,
+            length,
+            first: 0,
+            count: 0,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn clear(&mut self) {
+        (self.first, self.count, self.gamma) = (0, 0, 1.0);
+    }
+
+    fn slot(&self, age_from_oldest: usize) -> usize {
+        (self.first + age_from_oldest) % self.rho.len()
+    }
+
+    fn range(&self, slot: usize) -> std::ops::Range<usize> {
+        slot * self.length..(slot + 1) * self.length
+    }
+
+    /// Adds the pair of the step from `x` to `x_new`, unless the curvature along it is not clearly positive, which the
+    /// update needs. Both differences are written straight into the ring.
+    pub(super) fn push(&mut self, x: &[T], x_new: &[T], g: &[T], g_new: &[T]) {
+        // With a full ring the oldest pair is overwritten even if the new one is then refused: nothing is allocated, and a
+        // refused pair means that the surroundings have changed anyway.
+        if self.count == self.rho.len() {
+            self.first = self.slot(1);
+            self.count -= 1;
+        }
+        let slot = self.slot(self.count);
+        let range = self.range(slot);
+        subtract(&mut self.steps[range.clone()], x_new, x);
+        subtract(&mut self.changes[range], g_new, g);
+        self.admit(slot);
+    }
+
+    /// Counts the pair in `slot` in if its curvature is positive.
+    fn admit(&mut self, slot: usize) {
+        let (s, y) = (&self.steps[self.range(slot)], &self.changes[self.range(slot)]);
+        let (sy, ss, yy) = (dot(s, y), dot(s, s), dot(y, y));
+        if sy > T::EPSILON * ss.sqrt() * yy.sqrt() && sy.is_finite() && yy > 0.0 {
+            self.rho[slot] = 1.0 / sy;
+            self.gamma = sy / yy;
+            self.count += 1;
+        }
+    }
+
+    /// `out` = −H·gradient by the two loops (Nocedal and Wright, algorithm 7.4).
+    pub(super) fn direction(&mut self, gradient: &[T], out: &mut [T]) {
+        out.copy_from_slice(gradient);
+        for age in (0..self.count).rev() {
+            let slot = self.slot(age);
+            let range = self.range(slot);
+            let alpha = self.rho[slot] * dot(&self.steps[range.clone()], out);
+            self.alpha[age] = alpha;
+            add_scaled(out, -alpha, &self.changes[range]);
+        }
+        scale(out, -self.gamma);
+        // The sign is already turned, so the second loop runs on −q.
+        for age in 0..self.count {
+            let slot = self.slot(age);
+            let range = self.range(slot);
+            let beta = self.rho[slot] * dot(&self.changes[range.clone()], out);
+            add_scaled(out, -(self.alpha[age] + beta), &self.steps[range]);
+        }
+    }
+
+    /// The pairs, oldest first, as two buffers.
+    pub(super) fn export(&self) -> (Vec<T>, Vec<T>) {
+        let gather = |from: &[T]| (0..self.count).flat_map(|age| from[self.range(self.slot(age))].to_vec()).collect();
+        (gather(&self.steps), gather(&self.changes))
+    }
+
+    /// Fills the ring with exported pairs; of more than fit, the newest. Lengths are the caller's to check.
+    pub(super) fn import(&mut self, steps: &[T], changes: &[T]) {
+        self.clear();
+        if self.length == 0 {
+            return;
+        }
+        let pairs = steps.len() / self.length;
+        for pair in pairs.saturating_sub(self.rho.len())..pairs {
+            let (slot, from) = (self.slot(self.count), pair * self.length..(pair + 1) * self.length);
+            let to = self.range(slot);
+            self.steps[to.clone()].copy_from_slice(&steps[from.clone()]);
+            self.changes[to].copy_from_slice(&changes[from]);
+            self.admit(slot);
+        }
+    }
+}
+
+fn subtract<T: Float>(out: &mut [T], a: &[T], b: &[T]) {
+    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        *out = a - b;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_pair_satisfies_the_secant_equation() {
+        let mut history = History::<f64>::new(2, 3);
+        let pairs = [
+            ([1.0, 0.5, 0.0], [2.0, 0.3, 0.1]),
+            ([0.2, -1.0, 0.4], [0.1, -3.0, 0.2]),
+            ([0.3, 0.1, 1.0], [0.2, 0.4, 5.0]),
+        ];
+        for (s, y) in pairs {
+            history.push(&[0.0; 3], &s, &[0.0; 3], &y);
+        }
+        // H·y = s for the newest pair, whatever came before.
+        let (s, y) = pairs[2];
+        let mut out = [0.0; 3];
+        history.direction(&y, &mut out);
+        for i in 0..3 {
+            assert!((out[i] + s[i]).abs() < 1e-14, "{out:?}");
+        }
+    }
+
+    #[test]
+    fn negative_curvature_is_left_out() {
+        let mut history = History::<f32>::new(2, 2);
+        history.push(&[0.0; 2], &[1.0, 0.0], &[0.0; 2], &[-1.0, 0.0]);
+        history.push(&[0.0; 2], &[0.0; 2], &[0.0; 2], &[0.0; 2]);
+        assert!(history.is_empty());
+    }
+}
