@@ -74,8 +74,9 @@ impl<T: Scalar> RowState<T> {
     }
 }
 
-/// First half: reads `logits` (rows of `classes`, starting `stride` apart) once, leaves each row's exponentials in `grad`, fills `states` and
-/// `margins`. `first_row` is the batch row of the first row here, for error messages. Lengths must agree.
+/// First half: reads `logits` (rows of `classes`, starting `stride` apart) once, leaves each row's exponentials in
+/// `grad`, fills `states` and `margins`. `first_row` is the batch row of the first row here, for error messages.
+/// Lengths must agree.
 #[allow(clippy::too_many_arguments)] // slices of one batch, each used on its own
 pub fn forward<T: Scalar, L: Loss<T> + ?Sized>(
     loss: &L,
@@ -123,6 +124,7 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
         let scale = self.loss.scale();
+        let mut dense = DenseRow::new(self.loss, self.classes);
         for i in 0..self.states.len() {
             let logits = &self.logits[i * self.stride..][..self.classes];
             let grad = &mut self.grad[i * self.stride..][..self.classes];
@@ -133,6 +135,10 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
             let state = &mut self.states[i];
             (state.row, state.normaliser) = soften(logits, scale, label, grad);
             state.loss = self.loss.row(state.row);
+            if let Some(dense) = &mut dense {
+                dense.fill(logits, scale, grad, state.normaliser);
+                state.loss.value += self.loss.dense_value(&state.row, &dense.scaled, &dense.probs);
+            }
             let margin = state.margin(self.margin);
             self.margins[i] = margin;
             if !(state.loss.value.is_finite() && margin.is_finite() && state.row.log_p_label.is_finite()) {
@@ -140,6 +146,27 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
             }
         }
         Ok(())
+    }
+}
+
+/// Scaled logits and probabilities of one row, for a loss with a dense part.
+struct DenseRow<T> {
+    scaled: Vec<T>,
+    probs: Vec<T>,
+}
+
+impl<T: Scalar> DenseRow<T> {
+    /// `None` for a loss without a dense part.
+    #[inline(always)]
+    fn new<L: Loss<T> + ?Sized>(loss: &L, classes: usize) -> Option<Self> {
+        loss.is_dense().then(|| DenseRow { scaled: vec![T::ZERO; classes], probs: vec![T::ZERO; classes] })
+    }
+
+    fn fill(&mut self, logits: &[T], scale: T, exponentials: &[T], normaliser: T) {
+        for j in 0..logits.len() {
+            self.scaled[j] = logits[j] * scale;
+            self.probs[j] = exponentials[j] * normaliser;
+        }
     }
 }
 
@@ -267,21 +294,23 @@ fn explain<T: Scalar>(logits: &[T], scale: T, row: usize, label: usize, loss: T)
 /// Second half: turns the exponentials in `grad` into the gradient of the total by the logits.
 ///
 /// `row_factors` are the rows' shares in the mean of the base loss (one for all, or one each), `slopes` hold `∂R/∂M_i`
-/// and λ (`None`: no envelope). `logits` are read again only for a loss with a dense part.
+/// and λ (`None`: no envelope). `logits` are read again only for a loss with a dense part. A gradient too large for the
+/// number type is refused; `first_row` is as in [`forward`].
 #[allow(clippy::too_many_arguments)] // slices of one batch, each used on its own
 pub fn backward<T: Scalar, L: Loss<T> + ?Sized>(
     loss: &L,
     margin: MarginKind,
     classes: usize,
     stride: usize,
+    first_row: usize,
     logits: &[T],
     row_factors: &dyn Fn(usize) -> T,
     slopes: Option<(&[T], T)>,
     states: &[RowState<T>],
     grad: &mut [T],
-) {
+) -> Result<()> {
     let scale = loss.scale();
-    let mut dense = if loss.is_dense() { vec![T::ZERO; 2 * classes] } else { Vec::new() };
+    let mut dense = DenseRow::new(loss, classes);
     for (i, state) in states.iter().enumerate() {
         let grad = &mut grad[i * stride..][..classes];
         let factor = row_factors(i);
@@ -302,22 +331,32 @@ pub fn backward<T: Scalar, L: Loss<T> + ?Sized>(
                 loss_share -= slope;
             }
         }
-        if loss.is_dense() {
-            let (scaled, probs) = dense.split_at_mut(classes);
-            for j in 0..classes {
-                scaled[j] = logits[i * stride + j] * scale;
-                probs[j] = grad[j] * state.normaliser;
-            }
+        let Row { label, rival, .. } = state.row;
+        if let Some(dense) = &mut dense {
+            dense.fill(&logits[i * stride..][..classes], scale, grad, state.normaliser);
         }
         let on_exponentials = total.on_probs * state.normaliser * scale;
         for g in grad.iter_mut() {
             *g *= on_exponentials;
         }
-        grad[state.row.label] = total.at_label * scale;
-        grad[state.row.rival] += total.on_rival * scale;
-        if loss.is_dense() {
-            let (scaled, probs) = dense.split_at(classes);
-            loss.add_dense(state.row.label, scaled, probs, loss_share * scale, grad);
+        grad[label] = total.at_label * scale;
+        grad[rival] += total.on_rival * scale;
+        // Exponentials are at most one, so these three bound the row.
+        let mut finite = on_exponentials.is_finite() && grad[label].is_finite() && grad[rival].is_finite();
+        if let Some(dense) = &dense {
+            loss.add_dense(&state.row, &dense.scaled, &dense.probs, loss_share * scale, grad);
+            finite &= grad.iter().all(|g| g.is_finite());
+        }
+        if !finite {
+            return Err(too_steep(first_row + i, label, grad));
         }
     }
+    Ok(())
+}
+
+/// Names the entry of a row's gradient that left the range of the number type.
+#[cold]
+fn too_steep<T: Scalar>(row: usize, label: usize, grad: &[T]) -> Error {
+    let column = grad.iter().position(|g| !g.is_finite()).unwrap_or(label);
+    Error::non_finite("gradient", row, column, grad[column].to_f64())
 }
