@@ -1,11 +1,10 @@
 //! Learning a pipeline from the training rows, whole or chunk by chunk.
 
 use super::column_fit::ColumnFit;
-use super::convert::as_kind;
 use super::{FORMAT, Note, Preprocess, PreprocessOptions};
 use crate::dataset::Features;
 use crate::error::{Error, Problem, Result};
-use crate::table::{ColumnRef, Kind, Table, made_up_name};
+use crate::table::{ColumnRef, Kind, Table, as_kind, made_up_name};
 
 /// Learns from chunks, in order. Cutting the rows into other chunks gives the same bits.
 pub struct Fitter {

@@ -1,7 +1,6 @@
 //! From columns to numbers: learned on the training rows, stored with the model, applied by column name.
 
 mod column_fit;
-mod convert;
 mod fit;
 mod matching;
 mod moments;

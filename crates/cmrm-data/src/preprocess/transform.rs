@@ -3,13 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::column_fit::{missing_cell, non_finite};
-use super::convert::as_kind;
 use super::plan::{ColumnPlan, Encoder, Fill, Scale, days, from_days};
 use super::{Note, Preprocess};
 use crate::dataset::{Dataset, Features, Input};
 use crate::error::{Error, Problem, Result};
 use crate::labels::LabelledRows;
-use crate::table::{Column, Values};
+use crate::table::{Column, Values, as_kind};
 
 /// Most unknown names that a note quotes.
 const EXAMPLES: usize = 3;
@@ -79,13 +78,7 @@ impl Preprocess {
             }
             data.features.truncate(at * width);
         }
-        if data.labels.len() * data.width() != data.features.len() {
-            return Err(in_file(Error::new(Problem::Shape {
-                what: "labels, one for each labelled row".into(),
-                expected: rows.len() as u64,
-                found: data.labels.len() as u64,
-            })));
-        }
+        data.check_length().map_err(in_file)?;
         Ok((data, transformed.notes))
     }
 
