@@ -22,7 +22,7 @@ proptest! {
 
     #[test]
     fn every_format_gives_the_same_bits(
-        values in prop::collection::vec((any::<f64>().prop_filter("scale", |v| v.abs() < 1e6), -1e3f64..1e3, any::<f32>().prop_filter("scale", |v| v.abs() < 1e6), 0..3usize), 6..40),
+        values in prop::collection::vec((-1e6f64..1e6, -1e3f64..1e3, -1e-3f32..1e-3, 0..3usize), 6..40),
     ) {
         let labels: Vec<&str> = values.iter().enumerate().map(|(row, value)| ["no", "yes, ok", "é"][if row < 3 { row } else { value.3 }]).collect();
         let features = |names: [&str; 3]| {
