@@ -153,6 +153,17 @@ impl Features {
         }
     }
 
+    /// The rows in which no cell is missing; in an array, none is NaN.
+    pub fn complete_rows(&self) -> Vec<usize> {
+        let complete = |row: &usize| match self {
+            Features::Table(table) => !table.columns().iter().any(|column| column.missing.at(*row)),
+            Features::Array(array) => {
+                !array.values[row * array.width..(row + 1) * array.width].iter().any(|value| value.is_nan())
+            }
+        };
+        (0..self.rows()).filter(complete).collect()
+    }
+
     /// Adds the rows of a later chunk of the same shape.
     pub fn append(&mut self, later: Features) -> Result<()> {
         match (self, later) {
@@ -189,6 +200,20 @@ impl Input {
         }
         self.labels = Some(labels);
         Ok(self)
+    }
+
+    /// The rows at `rows`, in that order.
+    pub fn gather(&self, rows: &[usize]) -> Result<Input> {
+        let features = self.features.gather(rows)?;
+        for column in [&self.labels, &self.ids].into_iter().flatten() {
+            check_rows(rows, column.len())?;
+        }
+        Ok(Input {
+            features,
+            labels: self.labels.as_ref().map(|column| column.gather(rows)),
+            ids: self.ids.as_ref().map(|column| column.gather(rows)),
+            source: self.source.clone(),
+        })
     }
 
     /// Turns the labels into class indices.

@@ -183,3 +183,15 @@ fn chunks_put_together_are_the_file() {
         assert_eq!(encode(&joined), encode(&whole));
     }
 }
+
+#[test]
+fn rows_can_be_picked_by_place_or_for_being_complete() {
+    let options = ReadOptions { id: Some("id".into()), ..labelled("y") };
+    let input = read_csv("id,a,b,y\nr0,1,p,0\nr1,?,q,1\nr2,3,?,0\nr3,4,s,1\n", &options).unwrap();
+    assert_eq!(input.features.complete_rows(), [0, 3]);
+    let picked = input.gather(&[3, 0]).unwrap();
+    assert_eq!(cells(&picked), [["4", "s"], ["1", "p"]]);
+    assert_eq!(picked.ids.as_ref().unwrap().text(0).unwrap(), "r3");
+    assert_eq!(picked.encode_labels(&LabelOptions::default()).unwrap().labels.indices, [1, 0]);
+    assert!(input.gather(&[4]).unwrap_err().to_string().contains("expected 5, found 4"));
+}

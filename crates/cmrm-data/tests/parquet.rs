@@ -327,6 +327,12 @@ fn a_cut_or_foreign_file_is_refused() {
     zeroed[4..40].fill(0);
     assert!(refused(zeroed, &plain).contains("not a readable Parquet file"));
     assert!(refused(bytes.clone(), &labelled("Y ")).contains("did you mean 'y'?"));
+    // The codec of the first column chunk is a field of the footer: 1 is snappy, 4 brotli (doubled by zigzag).
+    let brotli = bytes.windows(4).rposition(|window| window == [b'n', 0x15, 0x02, 0x16]);
+    let mut brotli_bytes = bytes.clone();
+    brotli_bytes[brotli.unwrap() + 2] = 0x08;
+    let error = refused(brotli_bytes, &plain);
+    assert!(error.contains("Parquet's compression BROTLI") && error.contains("write it with snappy"), "{error}");
     let nested = "message schema { REQUIRED GROUP g { REQUIRED INT32 a; REQUIRED INT32 b; } REQUIRED INT32 c; }";
     let nested = raw(nested, WriterProperties::builder().build(), |_, writer| {
         if let ColumnWriter::Int32ColumnWriter(writer) = writer {

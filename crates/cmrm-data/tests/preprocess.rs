@@ -263,6 +263,30 @@ fn the_stored_form_is_checked() {
     }
 }
 
+/// A model that was stored once must stay readable: this text is format 1 for good.
+#[test]
+fn format_one_stays_readable() {
+    let json = r#"{"format":1,"unnamed":false,"inputs":6,"nan_is_missing":false,"columns":[
+        {"name":"a","kind":"numeric","fill":{"number":1.5},"flag":true,"encoder":{"number":{"mean":0.5,"deviation":2.0}}},
+        {"name":"b","kind":"boolean","encoder":{"number":{"mean":0.0,"deviation":1.0}}},
+        {"name":"c","kind":"categorical","fill":"own-category","encoder":{"one-hot":{"levels":["x","y"]}}},
+        {"name":"d","kind":"date","fill":{"number":19723.0},"encoder":{"parts":[["year",{"mean":2000.0,"deviation":2.0}]]}},
+        {"name":"e","kind":"categorical","fill":{"level":1},"flag":true,
+         "encoder":{"ordinal":{"levels":["p","q"],"scale":{"mean":0.0,"deviation":1.0}}}},
+        {"name":"f","kind":"numeric","encoder":"dropped"}]}"#;
+    let pipeline = Preprocess::from_json(json).unwrap();
+    assert_eq!(
+        pipeline.feature_names(),
+        ["a", "a is missing", "b", "c=x", "c=y", "c is missing", "d.year", "e", "e is missing"]
+    );
+    let options = ReadOptions { expected: Some(pipeline.expected()), ..ReadOptions::default() };
+    let data = read_csv("a,b,c,d,e\n4.5,true,y,2010-01-01,p\n?,false,?,?,?\n1,no,z,2000-01-01,z\n", &options).unwrap();
+    let values = pipeline.transform(&data.features).unwrap().values;
+    assert_eq!(values[..9], [2.0, 0.0, 1.0, 0.0, 1.0, 0.0, 5.0, 0.0, 0.0]);
+    assert_eq!(values[9..18], [0.5, 1.0, 0.0, 0.0, 0.0, 1.0, 12.0, 1.0, 1.0]);
+    assert_eq!(values[18..], [0.25, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0]);
+}
+
 #[test]
 fn unlabelled_rows_are_left_out_of_the_data_set() {
     let data = read_csv("a,y\n1,p\n2,\n3,q\n", &labelled("y")).unwrap();

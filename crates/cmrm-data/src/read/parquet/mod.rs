@@ -14,6 +14,7 @@ pub use chunks::ParquetChunks;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, ParquetStatisticsPolicy,
@@ -154,6 +155,15 @@ fn check_chunks(metadata: &ParquetMetaData, columns: usize) -> Result<()> {
             let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
             if start < 0 || column.compressed_size() < 0 {
                 return wrong("has a column at a negative place");
+            }
+            let unknown = match column.compression() {
+                Compression::BROTLI(_) | Compression::LZO => true,
+                Compression::ZSTD(_) => cfg!(not(feature = "zstd")),
+                _ => false,
+            };
+            if unknown {
+                let what = format!("Parquet's compression {}", column.compression());
+                return Err(Error::new(Problem::Unsupported(what)).way_out("write it with snappy, gzip, lz4 or zstd"));
             }
             if column.file_path().is_some() {
                 return wrong("refers to another file");
