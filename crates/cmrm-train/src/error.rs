@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// What can go wrong while training.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An argument was refused: a parameter out of range, sizes that disagree, a number that is not finite.
@@ -21,6 +21,31 @@ pub enum Error {
         /// What the saved state holds.
         found: String,
     },
+    /// Training met a number that is not finite.
+    #[error("arm '{arm}' stopped in epoch {epoch}, batch {batch}: {source}. Likely cause: {cause}")]
+    Diverged {
+        /// Name of the arm.
+        arm: String,
+        /// Epoch, from zero.
+        epoch: usize,
+        /// Batch of the epoch, from zero.
+        batch: usize,
+        /// The number.
+        source: Box<cmrm::Error>,
+        /// What it likely comes from and what to do.
+        cause: String,
+    },
+    /// A file is not a checkpoint or a model of this program, or belongs to another run.
+    #[error("{what}: {reason}")]
+    Stored {
+        /// What was read.
+        what: String,
+        /// Why it is refused, and the way out.
+        reason: String,
+    },
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
 }
 
 /// Shorthand for a result with this crate's [`enum@Error`].

@@ -1,10 +1,17 @@
-//! The native training engine: optimisers and schedules on flat parameter vectors.
+//! The native training engine: linear models and MLPs on the CPU.
 //!
-//! One seed gives the same bits for any number of threads and for any vector width of the processor: element-wise work
-//! rounds alike everywhere, and every sum is taken in one fixed order.
+//! One seed gives the same bits for any number of threads: rows are cut into blocks whose size depends on the data
+//! alone, element-wise work rounds alike everywhere, and every sum is taken in one fixed order.
 
 pub mod error;
+pub mod matmul;
+pub mod model;
 pub mod optim;
+pub mod predict;
 pub mod schedule;
+pub mod stored;
+pub mod train;
 
 pub use error::{Error, Result};
+pub use predict::Model;
+pub use stored::Checkpoint;

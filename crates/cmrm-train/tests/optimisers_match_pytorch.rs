@@ -1,6 +1,7 @@
 //! SGD, Adam and AdamW against PyTorch on recorded gradients, and the schedules against torch.optim.lr_scheduler.
 
-use cmrm_train::optim::{DecayMask, Float, Optimiser, OptimiserConfig, Snapshot};
+use cmrm::Scalar;
+use cmrm_train::optim::{DecayMask, Optimiser, OptimiserConfig, Snapshot};
 use cmrm_train::schedule::{Schedule, ScheduleConfig};
 use serde::Deserialize;
 
@@ -29,11 +30,11 @@ fn recorded() -> Steps {
     serde_json::from_str(include_str!("reference/optimiser_steps.json")).unwrap()
 }
 
-fn cast<T: Float>(values: &[f64]) -> Vec<T> {
+fn cast<T: Scalar>(values: &[f64]) -> Vec<T> {
     values.iter().map(|&value| T::from_f64(value)).collect()
 }
 
-fn optimiser<T: Float>(steps: &Steps, run: &Run) -> Optimiser<T> {
+fn optimiser<T: Scalar>(steps: &Steps, run: &Run) -> Optimiser<T> {
     let length = steps.initial.len();
     let biases = if run.masked { steps.decayed..length } else { length..length };
     Optimiser::new(&run.config, DecayMask::sparing(length, std::slice::from_ref(&biases)).unwrap()).unwrap()
@@ -44,7 +45,7 @@ fn rate(steps: &Steps, run: &Run, step: usize) -> f64 {
 }
 
 /// Largest difference from the recording, relative to max(1, |recorded|).
-fn distance<T: Float>(steps: &Steps, run: &Run, recorded: &[Vec<f64>]) -> f64 {
+fn distance<T: Scalar>(steps: &Steps, run: &Run, recorded: &[Vec<f64>]) -> f64 {
     let mut parameters = cast::<T>(&steps.initial);
     let mut optimiser = optimiser::<T>(steps, run);
     let mut shown = recorded.iter();

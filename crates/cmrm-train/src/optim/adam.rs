@@ -4,11 +4,11 @@ use cmrm::error::check_parameter;
 use serde::{Deserialize, Serialize};
 
 use super::decay::DecayMask;
-use super::float::Float;
 use super::sgd::{check_decay, check_step};
 use super::snapshot::Snapshot;
 use super::vector::vectorised;
 use crate::error::Result;
+use cmrm::Scalar;
 
 /// Settings of [`Adam`] with the decay coupled to the gradient. The defaults are PyTorch's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ struct Factors<T> {
     rate: T,
 }
 
-impl<T: Float> Adam<T> {
+impl<T: Scalar> Adam<T> {
     /// Adam for the parameters that `mask` describes.
     pub fn new(config: AdamConfig, mask: DecayMask) -> Result<Self> {
         Self::build(config, false, mask)
@@ -197,7 +197,7 @@ impl<T: Float> Adam<T> {
     }
 }
 
-fn update<T: Float, const DECAY: bool>(p: &mut [T], g: &[T], m: &mut [T], v: &mut [T], by: Factors<T>) {
+fn update<T: Scalar, const DECAY: bool>(p: &mut [T], g: &[T], m: &mut [T], v: &mut [T], by: Factors<T>) {
     vectorised(
         #[inline(always)]
         || {

@@ -3,9 +3,9 @@
 use cmrm::error::check_parameter;
 use serde::{Deserialize, Serialize};
 
-use super::float::Float;
 use super::vector::{norm, scale, vectorised};
 use crate::error::Result;
+use cmrm::Scalar;
 
 /// How gradients are kept in bounds before a step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ impl Clip {
     }
 
     /// Clips `gradient` in place.
-    pub fn apply<T: Float>(&self, gradient: &mut [T]) {
+    pub fn apply<T: Scalar>(&self, gradient: &mut [T]) {
         match *self {
             Clip::Norm(bound) => {
                 clip_norm(gradient, bound);
@@ -42,7 +42,7 @@ impl Clip {
 ///
 /// The factor is bound / (norm + 1e-6), as in `torch.nn.utils.clip_grad_norm_`. A gradient with a norm that is not finite
 /// is left as it is: scaling cannot mend it, and the caller sees it in the returned norm.
-pub fn clip_norm<T: Float>(gradient: &mut [T], bound: f64) -> f64 {
+pub fn clip_norm<T: Scalar>(gradient: &mut [T], bound: f64) -> f64 {
     let length = norm(gradient);
     let factor = bound / (length + 1e-6);
     if factor < 1.0 && length.is_finite() {
@@ -52,7 +52,7 @@ pub fn clip_norm<T: Float>(gradient: &mut [T], bound: f64) -> f64 {
 }
 
 /// Clamps every entry of `gradient` to ±`bound`. NaN stays NaN.
-pub fn clip_value<T: Float>(gradient: &mut [T], bound: f64) {
+pub fn clip_value<T: Scalar>(gradient: &mut [T], bound: f64) {
     let (low, high) = (T::from_f64(-bound), T::from_f64(bound));
     vectorised(
         #[inline(always)]

@@ -7,19 +7,18 @@
 pub mod adam;
 pub mod clip;
 pub mod decay;
-pub mod float;
 pub mod lbfgs;
 pub mod line_search;
 pub mod sgd;
 pub mod snapshot;
 pub mod vector;
 
+use cmrm::Scalar;
 use serde::{Deserialize, Serialize};
 
 pub use adam::{Adam, AdamConfig, AdamWConfig};
 pub use clip::{Clip, clip_norm, clip_value};
 pub use decay::DecayMask;
-pub use float::Float;
 pub use lbfgs::{LbfgsConfig, LbfgsReport, LbfgsState, LbfgsStatus, minimise};
 pub use sgd::{Sgd, SgdConfig};
 pub use snapshot::Snapshot;
@@ -39,6 +38,15 @@ pub enum OptimiserConfig {
 }
 
 impl OptimiserConfig {
+    /// The same settings without weight decay, for biases.
+    pub fn without_decay(&self) -> Self {
+        match *self {
+            OptimiserConfig::Sgd(config) => OptimiserConfig::Sgd(SgdConfig { weight_decay: 0.0, ..config }),
+            OptimiserConfig::Adam(config) => OptimiserConfig::Adam(AdamConfig { weight_decay: 0.0, ..config }),
+            OptimiserConfig::AdamW(config) => OptimiserConfig::AdamW(AdamWConfig { weight_decay: 0.0, ..config }),
+        }
+    }
+
     /// Refuses settings out of range.
     pub fn validate(&self) -> Result<()> {
         match self {
@@ -58,7 +66,7 @@ pub enum Optimiser<T> {
     Adam(Adam<T>),
 }
 
-impl<T: Float> Optimiser<T> {
+impl<T: Scalar> Optimiser<T> {
     /// The optimiser that `config` asks for, for the parameters that `mask` describes.
     pub fn new(config: &OptimiserConfig, mask: DecayMask) -> Result<Self> {
         Ok(match *config {

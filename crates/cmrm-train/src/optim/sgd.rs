@@ -4,10 +4,10 @@ use cmrm::error::{Error, check_length, check_parameter};
 use serde::{Deserialize, Serialize};
 
 use super::decay::DecayMask;
-use super::float::Float;
 use super::snapshot::{Snapshot, mismatch};
 use super::vector::vectorised;
 use crate::error::Result;
+use cmrm::Scalar;
 
 /// Settings of [`Sgd`]. The defaults are plain gradient descent, as in PyTorch.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub struct Sgd<T> {
     steps: u64,
 }
 
-impl<T: Float> Sgd<T> {
+impl<T: Scalar> Sgd<T> {
     /// Optimiser for the parameters that `mask` describes.
     pub fn new(config: SgdConfig, mask: DecayMask) -> Result<Self> {
         config.validate()?;
@@ -119,37 +119,37 @@ impl<T: Float> Sgd<T> {
     }
 }
 
-fn descend<T: Float>(p: &mut [T], g: &[T], lr: T, decay: T) {
+fn descend<T: Scalar>(p: &mut [T], g: &[T], lr: T, decay: T) {
     vectorised(
         #[inline(always)]
         || {
             for (p, &g) in p.iter_mut().zip(g) {
-                *p = *p - lr * (g + decay * *p);
+                *p -= lr * (g + decay * *p);
             }
         },
     );
 }
 
-fn heavy_ball<T: Float>(p: &mut [T], g: &[T], v: &mut [T], lr: T, momentum: T, decay: T) {
+fn heavy_ball<T: Scalar>(p: &mut [T], g: &[T], v: &mut [T], lr: T, momentum: T, decay: T) {
     vectorised(
         #[inline(always)]
         || {
             for ((p, &g), v) in p.iter_mut().zip(g).zip(v) {
                 *v = momentum * *v + (g + decay * *p);
-                *p = *p - lr * *v;
+                *p -= lr * *v;
             }
         },
     );
 }
 
-fn nesterov<T: Float>(p: &mut [T], g: &[T], v: &mut [T], lr: T, momentum: T, decay: T) {
+fn nesterov<T: Scalar>(p: &mut [T], g: &[T], v: &mut [T], lr: T, momentum: T, decay: T) {
     vectorised(
         #[inline(always)]
         || {
             for ((p, &g), v) in p.iter_mut().zip(g).zip(v) {
                 let g = g + decay * *p;
                 *v = momentum * *v + g;
-                *p = *p - lr * (g + momentum * *v);
+                *p -= lr * (g + momentum * *v);
             }
         },
     );

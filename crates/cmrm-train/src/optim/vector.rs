@@ -4,7 +4,7 @@
 //! constant, not the width of the processor's registers, and products are never fused with additions, so a sum has the
 //! same bits on every machine. The loops are plain; `pulp` compiles them for AVX2 and AVX-512 and picks at run time.
 
-use super::float::Float;
+use cmrm::Scalar;
 
 /// Interleaved accumulators of a sum: four AVX-512 registers of 64-bit numbers, enough to hide the latency of an addition.
 const LANES: usize = 32;
@@ -29,7 +29,7 @@ fn total(mut lanes: [f64; LANES]) -> f64 {
 }
 
 /// Σ aᵢ·bᵢ in 64 bits; the products of 32-bit numbers are exact. The shorter length counts.
-pub fn dot<T: Float>(a: &[T], b: &[T]) -> f64 {
+pub fn dot<T: Scalar>(a: &[T], b: &[T]) -> f64 {
     let length = a.len().min(b.len());
     let (a, b) = (&a[..length], &b[..length]);
     vectorised(
@@ -52,12 +52,12 @@ pub fn dot<T: Float>(a: &[T], b: &[T]) -> f64 {
 }
 
 /// Euclidean norm, accumulated in 64 bits.
-pub fn norm<T: Float>(a: &[T]) -> f64 {
+pub fn norm<T: Scalar>(a: &[T]) -> f64 {
     dot(a, a).sqrt()
 }
 
 /// Largest absolute entry; 0 for an empty vector. NaN entries are passed over: check finiteness with [`norm`].
-pub fn max_abs<T: Float>(a: &[T]) -> f64 {
+pub fn max_abs<T: Scalar>(a: &[T]) -> f64 {
     vectorised(
         #[inline(always)]
         || {
@@ -76,7 +76,7 @@ pub fn max_abs<T: Float>(a: &[T]) -> f64 {
 }
 
 /// y += factor·x, each entry computed in 64 bits and rounded once.
-pub(crate) fn add_scaled<T: Float>(y: &mut [T], factor: f64, x: &[T]) {
+pub(crate) fn add_scaled<T: Scalar>(y: &mut [T], factor: f64, x: &[T]) {
     vectorised(
         #[inline(always)]
         || {
@@ -88,7 +88,7 @@ pub(crate) fn add_scaled<T: Float>(y: &mut [T], factor: f64, x: &[T]) {
 }
 
 /// out = x + factor·d, each entry computed in 64 bits and rounded once.
-pub(crate) fn move_along<T: Float>(out: &mut [T], x: &[T], factor: f64, d: &[T]) {
+pub(crate) fn move_along<T: Scalar>(out: &mut [T], x: &[T], factor: f64, d: &[T]) {
     vectorised(
         #[inline(always)]
         || {
@@ -100,7 +100,7 @@ pub(crate) fn move_along<T: Float>(out: &mut [T], x: &[T], factor: f64, d: &[T])
 }
 
 /// x *= factor, each entry computed in 64 bits and rounded once.
-pub(crate) fn scale<T: Float>(x: &mut [T], factor: f64) {
+pub(crate) fn scale<T: Scalar>(x: &mut [T], factor: f64) {
     vectorised(
         #[inline(always)]
         || {

@@ -1,7 +1,7 @@
 //! The memory of L-BFGS: the last steps and the changes of the gradient along them.
 
-use crate::optim::float::Float;
 use crate::optim::vector::{add_scaled, dot, scale};
+use cmrm::Scalar;
 
 /// A ring of the newest pairs s = xₖ₊₁ − xₖ and y = gₖ₊₁ − gₖ.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub(super) struct History<T> {
     count: usize,
 }
 
-impl<T: Float> History<T> {
+impl<T: Scalar> History<T> {
     pub(super) fn new(capacity: usize, length: usize) -> Self {
         History {
             steps: vec![T::default(); capacity * length],
@@ -120,7 +120,7 @@ impl<T: Float> History<T> {
     }
 }
 
-fn subtract<T: Float>(out: &mut [T], a: &[T], b: &[T]) {
+fn subtract<T: Scalar>(out: &mut [T], a: &[T], b: &[T]) {
     for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
         *out = a - b;
     }

@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 pub use state::LbfgsState;
 
-use super::float::Float;
 use super::line_search::Accepted;
 use crate::error::Result;
+use cmrm::Scalar;
 
 /// Settings of L-BFGS. The defaults suit a mean loss of standardised features.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct LbfgsConfig {
     /// c₂ of the Wolfe conditions, in (c₁, 1).
     pub curvature: f64,
     /// Relative rounding error of the loss, below which the line search trusts slopes more than values. Without a value:
-    /// [`Float::LOSS_NOISE`] of the parameters' type.
+    /// a few units in the last place of the parameters' type.
     pub loss_noise: Option<f64>,
 }
 
@@ -186,7 +186,7 @@ pub struct LbfgsReport {
 /// `objective` writes the gradient at its first argument into its second and returns the loss. Values that are not finite
 /// are legal away from the first point: the line search backs off. An error of the objective ends the run with that
 /// error; the parameters are then those of the last finished iteration. `observe` is called after every iteration.
-pub fn minimise<T: Float>(
+pub fn minimise<T: Scalar>(
     config: LbfgsConfig,
     parameters: &mut [T],
     mut objective: impl FnMut(&[T], &mut [T]) -> Result<f64>,

@@ -7,10 +7,10 @@ use cmrm::error::check_length;
 use super::history::History;
 use super::{LbfgsConfig, LbfgsIteration, LbfgsProgress, LbfgsReport, LbfgsStatus};
 use crate::error::Result;
-use crate::optim::float::Float;
 use crate::optim::line_search::{Accepted, LineSearch, Outcome, Point};
 use crate::optim::snapshot::{Snapshot, mismatch};
 use crate::optim::vector::{dot, max_abs, move_along, norm};
+use cmrm::Scalar;
 
 /// Iterations in a row that may pass without a lower loss or a smaller gradient before the run counts as converged.
 const MOST_IDLE: u64 = 10;
@@ -35,7 +35,7 @@ pub struct LbfgsState<T> {
     status: Option<LbfgsStatus>,
 }
 
-impl<T: Float> LbfgsState<T> {
+impl<T: Scalar> LbfgsState<T> {
     /// State for `length` parameters. All memory is taken here: (2·history + 4)·length numbers.
     pub fn new(config: LbfgsConfig, length: usize) -> Result<Self> {
         config.validate()?;
@@ -179,7 +179,7 @@ impl<T: Float> LbfgsState<T> {
         left: u64,
         objective: &mut impl FnMut(&[T], &mut [T]) -> Result<f64>,
     ) -> Result<Outcome> {
-        let noise = self.config.loss_noise.unwrap_or(T::LOSS_NOISE) * self.loss.abs();
+        let noise = self.config.loss_noise.unwrap_or(default_noise::<T>()) * self.loss.abs();
         let rule = LineSearch {
             sufficient_decrease: self.config.sufficient_decrease,
             curvature: self.config.curvature,
@@ -289,4 +289,8 @@ impl<T: Float> LbfgsState<T> {
         });
         Ok(())
     }
+}
+/// Relative rounding error to expect of a mean loss that is computed in `T` with 64-bit sums.
+fn default_noise<T: Scalar>() -> f64 {
+    if size_of::<T>() == 4 { 4.0 * T::EPSILON } else { 64.0 * T::EPSILON }
 }

@@ -1,0 +1,22 @@
+use cmrm::Scalar;
+use cmrm::rng::Rng;
+
+use super::config::{Init, ModelConfig};
+use super::layout::Layout;
+
+/// Stream of the generator that initial weights are drawn from.
+const WEIGHTS_STREAM: u64 = 0x77;
+
+/// Fills one copy's parameters. The same seed gives the same copy, however many stand beside it.
+pub fn initialise<T: Scalar>(config: &ModelConfig, layout: &Layout, copy: usize, seed: u64, parameters: &mut [T]) {
+    let mut rng = Rng::new(seed, WEIGHTS_STREAM);
+    let last = layout.layers.len() - 1;
+    for (l, layer) in layout.layers.iter().enumerate() {
+        let gain = if l == last { 1.0 } else { 2.0 };
+        let deviation = (gain / layer.inputs as f64).sqrt();
+        for w in &mut parameters[layer.weights_of(copy)] {
+            *w = if config.init == Init::Zeros { T::ZERO } else { T::from_f64(deviation * rng.normal()) };
+        }
+        parameters[layer.biases_of(copy)].fill(T::ZERO);
+    }
+}

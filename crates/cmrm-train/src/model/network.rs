@@ -1,0 +1,241 @@
+use cmrm::Scalar;
+use cmrm::error::check_length;
+use rayon::prelude::*;
+
+use super::backward::backward_block;
+use super::config::ModelConfig;
+use super::forward::forward_block;
+use super::init::initialise;
+use super::layout::Layout;
+use crate::error::Result;
+
+/// Fewest rows in a block; smaller batches are one block and stay on one thread.
+const BLOCK_ROWS: usize = 2048;
+/// Most blocks a batch is cut into; each has a gradient of its own until they are added up.
+const MAX_BLOCKS: usize = 16;
+
+/// Rows of each block of a batch. It depends on the number of rows only, so that sums have one order for any number of
+/// threads.
+pub(super) fn block_rows(rows: usize) -> usize {
+    rows.div_ceil(MAX_BLOCKS).next_multiple_of(64).max(BLOCK_ROWS)
+}
+
+/// Which hidden units a training step drops. Drawn from a hash of seed, step, row and unit, so that it depends neither
+/// on threads nor on what ran before.
+#[derive(Debug, Clone, Copy)]
+pub struct Dropout {
+    /// Share of units that are dropped.
+    pub rate: f64,
+    /// Seed of the run.
+    pub seed: u64,
+    /// The step.
+    pub step: u64,
+}
+
+/// Several copies of one architecture.
+#[derive(Debug, Clone)]
+pub struct Network<T> {
+    layout: Layout,
+    parameters: Vec<T>,
+}
+
+/// Activations and gradients of a batch, reused from step to step.
+#[derive(Debug, Clone, Default)]
+pub struct Workspace<T> {
+    /// Outputs of each layer, `[rows, width]`; ReLU (and dropout) applied but in the head.
+    pub(super) activations: Vec<Vec<T>>,
+    /// Gradients by the outputs of each layer.
+    pub(super) deltas: Vec<Vec<T>>,
+    /// Gradients by the parameters, one a block.
+    pub(super) partials: Vec<Vec<T>>,
+    rows: usize,
+}
+
+impl<T: Scalar> Workspace<T> {
+    fn resize(&mut self, layout: &Layout, rows: usize, backward: bool) {
+        self.rows = rows;
+        self.activations.resize_with(layout.layers.len(), Vec::new);
+        self.deltas.resize_with(layout.layers.len(), Vec::new);
+        for (l, layer) in layout.layers.iter().enumerate() {
+            self.activations[l].resize(rows * layer.width(), T::ZERO);
+            if backward {
+                self.deltas[l].resize(rows * layer.width(), T::ZERO);
+            }
+        }
+        let blocks = rows.div_ceil(block_rows(rows));
+        if backward && blocks > 1 {
+            self.partials.resize_with(blocks, Vec::new);
+            for partial in &mut self.partials {
+                partial.resize(layout.parameters(), T::ZERO);
+            }
+        }
+    }
+
+    /// Outputs of the head, `[rows, copies · outputs]`.
+    pub fn outputs(&self) -> &[T] {
+        self.activations.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Outputs, and the place where the caller writes the gradient by them.
+    pub fn outputs_and_delta(&mut self) -> (&[T], &mut [T]) {
+        let outputs = self.activations.last().map_or(&[][..], Vec::as_slice);
+        (outputs, self.deltas.last_mut().map_or(&mut [][..], Vec::as_mut_slice))
+    }
+}
+
+impl<T: Scalar> Network<T> {
+    /// One copy for each seed.
+    pub fn new(config: &ModelConfig, inputs: usize, classes: usize, seeds: &[u64]) -> Result<Self> {
+        let layout = Layout::new(config, inputs, classes, seeds.len())?;
+        let mut parameters = vec![T::ZERO; layout.parameters()];
+        for (copy, &seed) in seeds.iter().enumerate() {
+            initialise(config, &layout, copy, seed, &mut parameters);
+        }
+        Ok(Network { layout, parameters })
+    }
+
+    /// A network with given parameters.
+    pub fn from_parameters(layout: Layout, parameters: Vec<T>) -> Result<Self> {
+        check_length("parameters of the network", layout.parameters(), parameters.len())?;
+        Ok(Network { layout, parameters })
+    }
+
+    /// Where every parameter stands.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// All parameters.
+    pub fn parameters(&self) -> &[T] {
+        &self.parameters
+    }
+
+    /// All parameters, to be changed.
+    pub fn parameters_mut(&mut self) -> &mut [T] {
+        &mut self.parameters
+    }
+
+    /// One copy's parameters, in the layout of a network of its own.
+    pub fn parameters_of(&self, copy: usize) -> Vec<T> {
+        self.layout.parts_of(copy).into_iter().flat_map(|(part, _)| self.parameters[part].iter().copied()).collect()
+    }
+
+    /// Sets one copy's parameters, given in the layout of a network of its own.
+    pub fn set_parameters_of(&mut self, copy: usize, parameters: &[T]) -> Result<()> {
+        check_length("parameters of one copy", self.layout.single().parameters(), parameters.len())?;
+        let mut from = 0;
+        for (part, _) in self.layout.parts_of(copy) {
+            let length = part.len();
+            self.parameters[part].copy_from_slice(&parameters[from..from + length]);
+            from += length;
+        }
+        Ok(())
+    }
+
+    /// One copy as a network of its own.
+    pub fn copy(&self, copy: usize) -> Network<T> {
+        Network { layout: self.layout.single(), parameters: self.parameters_of(copy) }
+    }
+
+    /// Outputs of all copies for rows of features, into the workspace. With `backward`, space for gradients is made.
+    pub fn forward(&self, x: &[T], dropout: Option<Dropout>, backward: bool, work: &mut Workspace<T>) -> Result<()> {
+        let inputs = self.layout.inputs();
+        let rows = x.len() / inputs;
+        check_length("numbers in the rows of features", rows * inputs, x.len())?;
+        work.resize(&self.layout, rows, backward);
+        let block = block_rows(rows);
+        let mut tasks: Vec<ForwardTask<'_, T>> = x
+            .chunks(block * inputs)
+            .enumerate()
+            .map(|(b, x)| ForwardTask { first_row: b * block, x, activations: Vec::new() })
+            .collect();
+        for (layer, activations) in self.layout.layers.iter().zip(&mut work.activations) {
+            for (task, chunk) in tasks.iter_mut().zip(activations.chunks_mut(block * layer.width())) {
+                task.activations.push(chunk);
+            }
+        }
+        spread(tasks, |mut task| {
+            forward_block(&self.layout, &self.parameters, task.x, task.first_row, dropout, &mut task.activations);
+        });
+        Ok(())
+    }
+
+    /// Gradient of the parameters into `gradient`, from the gradient by the outputs that
+    /// [`Workspace::outputs_and_delta`] was filled with after [`Network::forward`] with the same `x` and `dropout`.
+    pub fn backward(
+        &self,
+        x: &[T],
+        dropout: Option<Dropout>,
+        work: &mut Workspace<T>,
+        gradient: &mut [T],
+    ) -> Result<()> {
+        let inputs = self.layout.inputs();
+        check_length("numbers in the rows of features", work.rows * inputs, x.len())?;
+        check_length("gradient against parameters", self.parameters.len(), gradient.len())?;
+        let block = block_rows(work.rows);
+        let keep = dropout.map_or(1.0, |d| 1.0 - d.rate);
+        let Workspace { activations, deltas, partials, .. } = work;
+        // A single block writes where the sum would be.
+        let single = x.len() <= block * inputs;
+        let targets: Vec<&mut [T]> =
+            if single { vec![&mut *gradient] } else { partials.iter_mut().map(Vec::as_mut_slice).collect() };
+        let mut tasks: Vec<BackwardTask<'_, T>> = x
+            .chunks(block * inputs)
+            .zip(targets)
+            .map(|(x, gradient)| BackwardTask { x, gradient, activations: Vec::new(), deltas: Vec::new() })
+            .collect();
+        for ((layer, activations), deltas) in self.layout.layers.iter().zip(activations.iter()).zip(deltas.iter_mut()) {
+            let size = block * layer.width();
+            for ((task, a), d) in tasks.iter_mut().zip(activations.chunks(size)).zip(deltas.chunks_mut(size)) {
+                task.activations.push(a);
+                task.deltas.push(d);
+            }
+        }
+        spread(tasks, |mut task| {
+            let BackwardTask { x, gradient, activations, deltas } = &mut task;
+            backward_block(&self.layout, &self.parameters, x, keep, activations, deltas, gradient);
+        });
+        if !single {
+            add_up(partials, gradient);
+        }
+        Ok(())
+    }
+}
+
+/// One block of a forward pass.
+struct ForwardTask<'a, T> {
+    first_row: usize,
+    x: &'a [T],
+    activations: Vec<&'a mut [T]>,
+}
+
+/// One block of a backward pass.
+struct BackwardTask<'a, T> {
+    x: &'a [T],
+    gradient: &'a mut [T],
+    activations: Vec<&'a [T]>,
+    deltas: Vec<&'a mut [T]>,
+}
+
+/// Runs the tasks, on threads if there is more than one task and more than one thread.
+fn spread<A: Send>(tasks: Vec<A>, run: impl Fn(A) + Sync + Send) {
+    if tasks.len() > 1 && rayon::current_num_threads() > 1 {
+        tasks.into_par_iter().for_each(run);
+    } else {
+        tasks.into_iter().for_each(run);
+    }
+}
+
+/// Adds the blocks' gradients in the order of the blocks.
+fn add_up<T: Scalar>(partials: &[Vec<T>], total: &mut [T]) {
+    let Some((first, rest)) = partials.split_first() else {
+        total.fill(T::ZERO);
+        return;
+    };
+    total.copy_from_slice(first);
+    for partial in rest {
+        for (sum, &value) in total.iter_mut().zip(partial) {
+            *sum += value;
+        }
+    }
+}

@@ -1,0 +1,100 @@
+use cmrm::Scalar;
+use cmrm::envelope::binary::{BinaryConfig, BinaryEnvelope};
+use cmrm::envelope::{Envelope, EnvelopeConfig, Start};
+use cmrm::error::check_parameter;
+use cmrm::loss::{BaseLoss, LossConfig};
+use serde::{Deserialize, Serialize};
+
+use super::evaluate::ArmScratch;
+use crate::error::Result;
+
+/// What is added to the base loss.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Term {
+    /// Nothing: the base arm.
+    Base,
+    /// The margin envelope.
+    Envelope(EnvelopeConfig),
+    /// The class-conditional envelope for two classes.
+    Binary {
+        /// Its settings.
+        config: BinaryConfig,
+        /// When it is switched on.
+        start: Start,
+        /// Whether the optimiser's memory is cleared at that moment.
+        fresh_optimiser: bool,
+    },
+}
+
+/// One way to train: a base loss and what is added to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arm {
+    /// Name in reports and files.
+    pub name: String,
+    /// The base loss.
+    pub loss: LossConfig,
+    /// What is added.
+    pub term: Term,
+    /// Seed of the initial weights; the training's own if absent.
+    pub seed: Option<u64>,
+}
+
+impl Arm {
+    /// The base loss alone.
+    pub fn base(loss: LossConfig) -> Self {
+        Arm { name: "base".into(), loss, term: Term::Base, seed: None }
+    }
+
+    /// The base loss inside an envelope.
+    pub fn envelope(name: impl Into<String>, loss: LossConfig, config: EnvelopeConfig) -> Self {
+        Arm { name: name.into(), loss, term: Term::Envelope(config), seed: None }
+    }
+}
+
+/// The checked form of a [`Term`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CheckedTerm {
+    Base,
+    Envelope(Envelope),
+    Binary(BinaryEnvelope),
+}
+
+/// An arm in training.
+#[derive(Debug)]
+pub(crate) struct ArmState<T> {
+    pub loss: BaseLoss,
+    pub term: CheckedTerm,
+    /// First epoch with the term on.
+    pub start: usize,
+    pub fresh_optimiser: bool,
+    pub scratch: ArmScratch<T>,
+}
+
+impl<T: Scalar> ArmState<T> {
+    pub fn new(arm: &Arm, class_counts: &[f64], epochs: usize) -> Result<Self> {
+        let loss = arm.loss.validate(class_counts)?;
+        let (term, start, fresh_optimiser) = match arm.term {
+            Term::Base => (CheckedTerm::Base, Start::Epoch(0), false),
+            Term::Envelope(config) => (CheckedTerm::Envelope(config.validate()?), config.start, config.fresh_optimiser),
+            Term::Binary { config, start, fresh_optimiser } => {
+                let classes = class_counts.len();
+                check_parameter("classes of the binary envelope", classes as f64, classes == 2, "two classes")?;
+                (CheckedTerm::Binary(config.validate()?), start, fresh_optimiser)
+            }
+        };
+        let start = start.first_epoch(epochs);
+        Ok(ArmState { loss, term, start, fresh_optimiser, scratch: ArmScratch::default() })
+    }
+
+    /// Whether the term is on in `epoch`.
+    pub fn is_on(&self, epoch: usize) -> bool {
+        !matches!(self.term, CheckedTerm::Base) && epoch >= self.start
+    }
+
+    /// Whether `epoch` is the one that switches the term on and clears the optimiser.
+    pub fn clears_optimiser(&self, epoch: usize) -> bool {
+        self.fresh_optimiser && epoch > 0 && epoch == self.start && self.is_on(epoch)
+    }
+}

@@ -1,0 +1,193 @@
+//! From the outputs of one copy of the network to loss, risk and the gradient by the outputs.
+
+use cmrm::Scalar;
+use cmrm::envelope::binary::{BinaryObjective, BinaryScratch, Thresholds};
+use cmrm::envelope::{Batch, Objective, Scratch};
+use cmrm::loss::Loss;
+
+use super::arm::{ArmState, CheckedTerm};
+use crate::error::Result;
+use crate::model::{Head, Layout};
+
+/// The scalars of one evaluation of an arm.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct ArmOutcome {
+    pub base: f64,
+    pub risk: f64,
+    pub total: f64,
+    pub tau: Option<f64>,
+    pub tau_plus: Option<f64>,
+    pub tau_minus: Option<f64>,
+}
+
+/// What one row looked like to an arm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RowView {
+    /// `s[y] − max_{k≠y} s[k]`, whatever the envelope measures.
+    pub margin: f32,
+    /// Weight in the envelope; 1 without one.
+    pub weight: f32,
+    /// The strongest class other than the label.
+    pub rival: u32,
+}
+
+/// Buffers of one arm.
+#[derive(Debug)]
+pub(crate) struct ArmScratch<T> {
+    margins: Scratch<T>,
+    binary: BinaryScratch<T>,
+    scores: Vec<T>,
+    pair_logits: Vec<T>,
+    pair_grad: Vec<T>,
+    /// Per row, of the last evaluation.
+    pub rows: Vec<RowView>,
+}
+
+impl<T: Scalar> Default for ArmScratch<T> {
+    fn default() -> Self {
+        ArmScratch {
+            margins: Scratch::default(),
+            binary: BinaryScratch::default(),
+            scores: Vec::new(),
+            pair_logits: Vec::new(),
+            pair_grad: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+}
+
+/// Labels and weights of a batch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Targets<'a, T> {
+    pub labels: &'a [u32],
+    pub row_weights: Option<&'a [T]>,
+}
+
+/// Evaluates copy `copy` of a network's `outputs` and writes the gradient by them into the same places of `delta`.
+pub(super) fn evaluate_arm<T: Scalar>(
+    arm: &mut ArmState<T>,
+    on: bool,
+    layout: &Layout,
+    copy: usize,
+    outputs: &[T],
+    targets: Targets<'_, T>,
+    delta: &mut [T],
+) -> Result<ArmOutcome> {
+    let stride = layout.output_width();
+    let offset = copy * layout.outputs();
+    let (outputs, delta) = (&outputs[offset..], &mut delta[offset..]);
+    match (arm.term, layout.head, on) {
+        (CheckedTerm::Binary(_), _, true) => binary(arm, layout.head, stride, outputs, targets, delta),
+        (_, Head::Score, _) => score(arm, on, stride, outputs, targets, delta),
+        _ => {
+            let batch = Batch::strided(outputs, layout.classes, stride, targets.labels);
+            let ArmState { loss, term, scratch, .. } = arm;
+            objective(loss, *term, on, &batch.with_row_weights(targets.row_weights), delta, scratch)
+        }
+    }
+}
+
+fn objective<T: Scalar>(
+    loss: &impl Loss<T>,
+    term: CheckedTerm,
+    on: bool,
+    batch: &Batch<'_, T>,
+    delta: &mut [T],
+    scratch: &mut ArmScratch<T>,
+) -> Result<ArmOutcome> {
+    let envelope = match term {
+        CheckedTerm::Envelope(envelope) if on => Some(envelope),
+        _ => None,
+    };
+    let outcome = Objective { loss, envelope }.evaluate(batch, delta, &mut scratch.margins)?;
+    scratch.rows.clear();
+    let ArmScratch { rows, margins, .. } = scratch;
+    rows.extend(margins.states().iter().zip(margins.weights()).map(|(state, weight)| RowView {
+        margin: (state.row.p_label - state.row.p_rival).to_f64() as f32,
+        weight: weight.to_f64() as f32,
+        rival: state.row.rival as u32,
+    }));
+    Ok(ArmOutcome {
+        base: outcome.base,
+        risk: outcome.risk,
+        total: outcome.total,
+        tau: outcome.tau.map(Scalar::to_f64),
+        ..ArmOutcome::default()
+    })
+}
+
+/// A score head under anything but the binary envelope: the score becomes the logits `(0, score)`.
+fn score<T: Scalar>(
+    arm: &mut ArmState<T>,
+    on: bool,
+    stride: usize,
+    outputs: &[T],
+    targets: Targets<'_, T>,
+    delta: &mut [T],
+) -> Result<ArmOutcome> {
+    let rows = targets.labels.len();
+    let mut logits = std::mem::take(&mut arm.scratch.pair_logits);
+    let mut grad = std::mem::take(&mut arm.scratch.pair_grad);
+    logits.clear();
+    logits.extend((0..rows).flat_map(|i| [T::ZERO, outputs[i * stride]]));
+    grad.resize(2 * rows, T::ZERO);
+    let batch = Batch::strided(&logits, 2, 2, targets.labels).with_row_weights(targets.row_weights);
+    let ArmState { loss, term, scratch, .. } = arm;
+    let outcome = objective(loss, *term, on, &batch, &mut grad, scratch);
+    for i in 0..rows {
+        delta[i * stride] = grad[2 * i + 1];
+    }
+    (arm.scratch.pair_logits, arm.scratch.pair_grad) = (logits, grad);
+    outcome
+}
+
+/// The binary envelope on one score or two logits.
+fn binary<T: Scalar>(
+    arm: &mut ArmState<T>,
+    head: Head,
+    stride: usize,
+    outputs: &[T],
+    targets: Targets<'_, T>,
+    delta: &mut [T],
+) -> Result<ArmOutcome> {
+    let rows = targets.labels.len();
+    let ArmState { loss, term, scratch, .. } = arm;
+    let CheckedTerm::Binary(envelope) = *term else { return Ok(ArmOutcome::default()) };
+    let one_score = head == Head::Score;
+    scratch.scores.clear();
+    scratch.scores.extend((0..rows).map(|i| {
+        let row = &outputs[i * stride..];
+        if one_score { row[0] } else { row[1] - row[0] }
+    }));
+    scratch.pair_grad.resize(rows, T::ZERO);
+    let objective = BinaryObjective { loss: &*loss, envelope: Some(envelope) };
+    let ArmScratch { scores, pair_grad, binary, .. } = scratch;
+    let outcome = objective.evaluate(scores, targets.labels, targets.row_weights, &mut pair_grad[..rows], binary)?;
+    for i in 0..rows {
+        let slope = pair_grad[i];
+        if one_score {
+            delta[i * stride] = slope;
+        } else {
+            delta[i * stride] = -slope;
+            delta[i * stride + 1] = slope;
+        }
+    }
+    let found = outcome.thresholds.unwrap_or(Thresholds { plus: T::NEG_INFINITY, minus: -T::NEG_INFINITY });
+    scratch.rows.clear();
+    let ArmScratch { rows: views, binary, .. } = scratch;
+    views.extend(binary.probabilities().iter().zip(targets.labels).map(|(&p, &label)| {
+        let positive = label == 1;
+        let margin = (2.0 * p.to_f64() - 1.0) * if positive { 1.0 } else { -1.0 };
+        let suspicious = if positive { p < found.plus } else { p > found.minus };
+        RowView { margin: margin as f32, weight: if suspicious { 0.0 } else { 1.0 }, rival: 1 - label }
+    }));
+    Ok(ArmOutcome {
+        base: outcome.base,
+        risk: outcome.risk,
+        total: outcome.total,
+        tau: None,
+        // A side without a threshold has none to report (and JSON has no infinities).
+        tau_plus: Some(found.plus.to_f64()).filter(|t| t.is_finite()),
+        tau_minus: Some(found.minus.to_f64()).filter(|t| t.is_finite()),
+    })
+}

@@ -1,0 +1,98 @@
+//! Training on all rows at once by L-BFGS: one network for every arm.
+
+use cmrm::Scalar;
+use cmrm::loss::l2_penalty;
+
+use super::diverged::{Place, explain};
+use super::evaluate::{ArmOutcome, Targets, evaluate_arm};
+use super::stochastic::Epoch;
+use super::trainer::EpochSums;
+use crate::error::Result;
+use crate::model::{Network, Workspace};
+use crate::optim::{LbfgsConfig, LbfgsState};
+
+/// One arm's network and minimiser.
+#[derive(Debug)]
+pub(crate) struct FullBatchArm<T> {
+    pub network: Network<T>,
+    pub lbfgs: LbfgsState<T>,
+    /// Whether the term has been switched on.
+    pub on: bool,
+}
+
+/// The state of training on all rows.
+#[derive(Debug)]
+pub(crate) struct FullBatch<T> {
+    pub arms: Vec<FullBatchArm<T>>,
+    config: LbfgsConfig,
+    work: Workspace<T>,
+}
+
+impl<T: Scalar> FullBatch<T> {
+    pub fn new(network: &Network<T>, config: LbfgsConfig, epochs: usize) -> Result<Self> {
+        // Epochs are the limit of iterations here.
+        let config = LbfgsConfig { max_iterations: epochs as u64, ..config };
+        let arms = (0..network.layout().copies)
+            .map(|copy| {
+                let network = network.copy(copy);
+                let lbfgs = LbfgsState::new(config, network.parameters().len())?;
+                Ok(FullBatchArm { network, lbfgs, on: false })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(FullBatch { arms, config, work: Workspace::default() })
+    }
+
+    /// Whether every arm has ended with its term on.
+    pub fn has_ended(&self, starts: &[bool]) -> bool {
+        self.arms.iter().zip(starts).all(|(arm, &has_term)| arm.lbfgs.status().is_some() && (arm.on || !has_term))
+    }
+
+    pub fn run_epoch(&mut self, run: Epoch<'_, T>) -> Result<Vec<EpochSums>> {
+        let mut sums = vec![EpochSums::default(); run.arms.len()];
+        let targets = Targets { labels: run.train.labels, row_weights: run.weights };
+        for (copy, arm) in self.arms.iter_mut().enumerate() {
+            let state = &mut run.states[copy];
+            // A base loss that has converged early is not left idle until the term's own epoch.
+            let due = state.is_on(run.epoch) || (state.is_on(usize::MAX) && arm.lbfgs.status().is_some());
+            if due && !arm.on {
+                arm.on = true;
+                if state.fresh_optimiser {
+                    arm.lbfgs = LbfgsState::new(self.config, arm.network.parameters().len())?;
+                } else {
+                    arm.lbfgs.refresh();
+                }
+            }
+            let on = arm.on;
+            let x = run.train.x.values();
+            let mut outcome = ArmOutcome::default();
+            let mut parameters = arm.network.parameters().to_vec();
+            let (network, work) = (&mut arm.network, &mut self.work);
+            let l2 = run.config.l2;
+            let mut objective = |point: &[T], gradient: &mut [T]| {
+                network.parameters_mut().copy_from_slice(point);
+                network.forward(x, None, true, work)?;
+                let (outputs, delta) = work.outputs_and_delta();
+                outcome = evaluate_arm(state, on, network.layout(), 0, outputs, targets, delta)?;
+                network.backward(x, None, work, gradient)?;
+                let mut total = outcome.total;
+                for (part, _) in network.layout().parts_of(0).into_iter().filter(|(_, is_weights)| *is_weights) {
+                    total += l2_penalty(&point[part.clone()], l2, &mut gradient[part]);
+                }
+                Ok(total)
+            };
+            let moved = arm.lbfgs.step(&mut parameters, &mut objective);
+            arm.network.parameters_mut().copy_from_slice(&parameters);
+            moved.map_err(|error| {
+                let place = Place { arm: &run.arms[copy].name, epoch: run.epoch, batch: 0 };
+                explain(error, place, run.config, &run.states[copy])
+            })?;
+            let views = &run.states[copy].scratch.rows;
+            sums[copy].add(&outcome, views);
+            for (row, &view) in views.iter().enumerate() {
+                run.records[copy].note(row, view);
+            }
+        }
+        (run.on_batch)(1, 1);
+        Ok(sums)
+    }
+}

@@ -1,0 +1,216 @@
+//! Training in batches: one network with a copy for every arm.
+
+use cmrm::Scalar;
+use cmrm::loss::l2_penalty;
+use cmrm::rng::Rng;
+
+use super::arm::{Arm, ArmState};
+use super::config::TrainConfig;
+use super::data::Examples;
+use super::diverged::{Place, explain};
+use super::evaluate::{ArmOutcome, Targets, evaluate_arm};
+use super::record::RowRecord;
+use super::trainer::EpochSums;
+use crate::error::Result;
+use crate::model::{Dropout, Network, Workspace};
+use crate::optim::{Clip, DecayMask, Optimiser, OptimiserConfig};
+use crate::schedule::Schedule;
+
+/// Stream of the generator that the order of an epoch is drawn from; the epoch is added to it.
+const ORDER_STREAM: u64 = 1 << 32;
+
+/// The state of training in batches.
+#[derive(Debug)]
+pub(crate) struct Stochastic<T> {
+    pub network: Network<T>,
+    /// One optimiser for every part of the parameters of every arm.
+    pub optimisers: Vec<Vec<Optimiser<T>>>,
+    schedule: Schedule,
+    batch_rows: Option<usize>,
+    work: Workspace<T>,
+    gradient: Vec<T>,
+    batch: Gathered<T>,
+}
+
+/// The rows of a batch, side by side.
+#[derive(Debug, Default)]
+struct Gathered<T> {
+    x: Vec<T>,
+    labels: Vec<u32>,
+    weights: Vec<T>,
+}
+
+/// What an epoch needs besides the optimiser's own state.
+pub(crate) struct Epoch<'e, T> {
+    pub config: &'e TrainConfig,
+    pub arms: &'e [Arm],
+    pub states: &'e mut [ArmState<T>],
+    pub records: &'e mut [RowRecord],
+    pub train: Examples<'e, T>,
+    pub weights: Option<&'e [T]>,
+    pub epoch: usize,
+    pub on_batch: &'e mut dyn FnMut(usize, usize),
+}
+
+impl<T: Scalar> Stochastic<T> {
+    pub fn new(
+        network: Network<T>,
+        optimiser: &OptimiserConfig,
+        schedule: Schedule,
+        batch_rows: Option<usize>,
+    ) -> Result<Self> {
+        let layout = network.layout();
+        let mut optimisers = Vec::with_capacity(layout.copies);
+        for copy in 0..layout.copies {
+            let parts = layout.parts_of(copy).into_iter().map(|(part, is_weights)| {
+                let config = if is_weights { *optimiser } else { optimiser.without_decay() };
+                Optimiser::new(&config, DecayMask::all(part.len()))
+            });
+            optimisers.push(parts.collect::<Result<Vec<_>>>()?);
+        }
+        let gradient = vec![T::ZERO; layout.parameters()];
+        let batch = Gathered { x: Vec::new(), labels: Vec::new(), weights: Vec::new() };
+        Ok(Stochastic { network, optimisers, schedule, batch_rows, work: Workspace::default(), gradient, batch })
+    }
+
+    pub fn run_epoch(&mut self, mut run: Epoch<'_, T>) -> Result<Vec<EpochSums>> {
+        for (state, optimisers) in run.states.iter().zip(&mut self.optimisers) {
+            if state.clears_optimiser(run.epoch) {
+                optimisers.iter_mut().for_each(Optimiser::reset);
+            }
+        }
+        let mut sums = vec![EpochSums::default(); run.arms.len()];
+        let rows = run.train.rows();
+        let batch_rows = self.batch_rows.unwrap_or(rows).min(rows);
+        let batches = rows.div_ceil(batch_rows);
+        // The order depends on seed and epoch alone, so a resumed run needs no more than those.
+        let order = match self.batch_rows {
+            None => Vec::new(),
+            Some(_) => Rng::new(run.config.seed, ORDER_STREAM + run.epoch as u64).permutation(rows),
+        };
+        for batch in 0..batches {
+            let from = batch * batch_rows;
+            let to = (from + batch_rows).min(rows);
+            let step = (run.epoch * batches + batch) as u64;
+            let lr = self.schedule.lr_at(step, batches as u64, (run.config.epochs * batches) as u64);
+            for sum in &mut sums {
+                sum.learning_rate = lr;
+            }
+            if order.is_empty() {
+                let (x, labels) = (run.train.x.values(), run.train.labels);
+                let targets = Targets { labels, row_weights: run.weights };
+                self.step(&mut run, batch, step, lr, x, targets, None, &mut sums)?;
+            } else {
+                let mut gathered =
+                    std::mem::replace(&mut self.batch, Gathered { x: vec![], labels: vec![], weights: vec![] });
+                gathered.fill(&run.train, run.weights, &order[from..to]);
+                let row_weights = run.weights.map(|_| &gathered.weights[..]);
+                let targets = Targets { labels: &gathered.labels, row_weights };
+                let done =
+                    self.step(&mut run, batch, step, lr, &gathered.x, targets, Some(&order[from..to]), &mut sums);
+                self.batch = gathered;
+                done?;
+            }
+            (run.on_batch)(batch + 1, batches);
+        }
+        Ok(sums)
+    }
+
+    #[allow(clippy::too_many_arguments)] // the parts of one batch
+    fn step(
+        &mut self,
+        run: &mut Epoch<'_, T>,
+        batch: usize,
+        step: u64,
+        lr: f64,
+        x: &[T],
+        targets: Targets<'_, T>,
+        rows: Option<&[usize]>,
+        sums: &mut [EpochSums],
+    ) -> Result<()> {
+        let rate = run.config.model.dropout;
+        let dropout = (rate > 0.0).then_some(Dropout { rate, seed: run.config.seed, step });
+        self.network.forward(x, dropout, true, &mut self.work)?;
+        let (outputs, delta) = self.work.outputs_and_delta();
+        for (copy, state) in run.states.iter_mut().enumerate() {
+            let on = state.is_on(run.epoch);
+            let outcome =
+                evaluate_arm(state, on, self.network.layout(), copy, outputs, targets, delta).map_err(|error| {
+                    let place = Place { arm: &run.arms[copy].name, epoch: run.epoch, batch };
+                    explain(error, place, run.config, state)
+                })?;
+            let views = &state.scratch.rows;
+            sums[copy].add(&outcome, views);
+            match rows {
+                Some(rows) => rows.iter().zip(views).for_each(|(&row, &view)| run.records[copy].note(row, view)),
+                None => views.iter().enumerate().for_each(|(row, &view)| run.records[copy].note(row, view)),
+            }
+        }
+        self.network.backward(x, dropout, &mut self.work, &mut self.gradient)?;
+        self.move_parameters(run.config, lr)
+    }
+
+    fn move_parameters(&mut self, config: &TrainConfig, lr: f64) -> Result<()> {
+        let layout = self.network.layout().clone();
+        for (copy, optimisers) in self.optimisers.iter_mut().enumerate() {
+            let parts = layout.parts_of(copy);
+            if config.l2 > 0.0 {
+                for (part, _) in parts.iter().filter(|(_, is_weights)| *is_weights) {
+                    l2_penalty(&self.network.parameters()[part.clone()], config.l2, &mut self.gradient[part.clone()]);
+                }
+            }
+            if let Some(clip) = config.clip {
+                clip_parts(clip, &parts, &mut self.gradient);
+            }
+            for (optimiser, (part, _)) in optimisers.iter_mut().zip(parts) {
+                optimiser.step(&mut self.network.parameters_mut()[part.clone()], &self.gradient[part], lr)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Scalar> Gathered<T> {
+    fn fill(&mut self, train: &Examples<'_, T>, weights: Option<&[T]>, rows: &[usize]) {
+        self.x.clear();
+        self.labels.clear();
+        self.weights.clear();
+        for &row in rows {
+            self.x.extend_from_slice(train.x.row(row));
+            self.labels.push(train.labels[row]);
+        }
+        if let Some(weights) = weights {
+            self.weights.extend(rows.iter().map(|&row| weights[row]));
+        }
+    }
+}
+
+/// Clips the gradient of one arm, whose parts lie apart.
+fn clip_parts<T: Scalar>(clip: Clip, parts: &[(std::ops::Range<usize>, bool)], gradient: &mut [T]) {
+    if let Clip::Value(_) = clip {
+        for (part, _) in parts {
+            clip.apply(&mut gradient[part.clone()]);
+        }
+        return;
+    }
+    let mut all: Vec<T> = parts.iter().flat_map(|(part, _)| gradient[part.clone()].iter().copied()).collect();
+    clip.apply(&mut all);
+    let mut from = 0;
+    for (part, _) in parts {
+        gradient[part.clone()].copy_from_slice(&all[from..from + part.len()]);
+        from += part.len();
+    }
+}
+
+/// Adds an outcome of a batch to the sums of its epoch.
+impl EpochSums {
+    pub(super) fn add(&mut self, outcome: &ArmOutcome, views: &[super::evaluate::RowView]) {
+        let rows = views.len() as f64;
+        self.rows += rows;
+        self.base += rows * outcome.base;
+        self.risk += rows * outcome.risk;
+        self.total += rows * outcome.total;
+        self.filtered += views.iter().filter(|view| view.weight < 0.5).count() as f64;
+        self.last = *outcome;
+    }
+}

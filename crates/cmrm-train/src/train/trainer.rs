@@ -1,0 +1,350 @@
+use std::ops::ControlFlow;
+
+use cmrm::envelope::{Batch, Objective};
+use cmrm::error::{check_length, check_parameter};
+use cmrm::loss::Loss;
+use cmrm::{Matrix, Scalar};
+use serde::{Deserialize, Serialize};
+
+use super::arm::{Arm, ArmState, CheckedTerm};
+use super::config::{Method, Selection, TrainConfig};
+use super::data::Examples;
+use super::evaluate::ArmOutcome;
+use super::full_batch::FullBatch;
+use super::record::RowRecord;
+use super::selection::{Best, consider, exhausted};
+use super::stochastic::{Epoch, Stochastic};
+use crate::error::Result;
+use crate::model::Network;
+use crate::optim::{LbfgsStatus, Optimiser, Snapshot};
+use crate::predict::{Model, most_likely};
+use crate::schedule::Schedule;
+
+/// One arm's figures of one epoch. Losses are means over the rows as training met them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EpochStats {
+    /// Name of the arm.
+    pub arm: String,
+    /// Epoch, from zero.
+    pub epoch: usize,
+    /// Whether the envelope was on.
+    pub envelope_on: bool,
+    /// Mean base loss.
+    pub base: f64,
+    /// Mean risk of the envelope.
+    pub risk: f64,
+    /// Mean total.
+    pub total: f64,
+    /// Threshold of the last batch.
+    pub tau: Option<f64>,
+    /// `τ⁺` of the last batch, for the binary envelope.
+    pub tau_plus: Option<f64>,
+    /// `τ⁻` of the last batch, for the binary envelope.
+    pub tau_minus: Option<f64>,
+    /// Share of the rows with a weight below one half.
+    pub filtered: f64,
+    /// Learning rate of the last batch; 0 for the full-batch method.
+    pub learning_rate: f64,
+    /// Accuracy on the observed labels of the validation rows.
+    pub validation_accuracy: Option<f64>,
+    /// Mean base loss on them.
+    pub validation_loss: Option<f64>,
+}
+
+/// Sums of one epoch of one arm.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EpochSums {
+    pub rows: f64,
+    pub base: f64,
+    pub risk: f64,
+    pub total: f64,
+    pub filtered: f64,
+    pub learning_rate: f64,
+    pub last: ArmOutcome,
+}
+
+/// Watches a training.
+pub trait Observer<T> {
+    /// After every epoch; breaking ends the training here. The trainer can be saved from it.
+    fn epoch(&mut self, _trainer: &Trainer<'_, T>, _stats: &[EpochStats]) -> Result<ControlFlow<()>> {
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// After every batch.
+    fn batch(&mut self, _done: usize, _of: usize) {}
+}
+
+/// Watches nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl<T> Observer<T> for Silent {}
+
+/// One arm, trained.
+#[derive(Debug, Clone)]
+pub struct Trained<T> {
+    /// Name of the arm.
+    pub name: String,
+    /// The model of the chosen epoch.
+    pub model: Model<T>,
+    /// What training saw of every row.
+    pub record: RowRecord,
+    /// The chosen epoch.
+    pub epoch: usize,
+    /// Why L-BFGS ended, if it was used and has ended by itself.
+    pub lbfgs: Option<LbfgsStatus>,
+}
+
+/// How the parameters move.
+#[derive(Debug)]
+pub(crate) enum Engine<T> {
+    Stochastic(Box<Stochastic<T>>),
+    FullBatch(Box<FullBatch<T>>),
+}
+
+/// A training under way: any number of arms on the same rows.
+#[derive(Debug)]
+pub struct Trainer<'a, T> {
+    pub(crate) config: TrainConfig,
+    pub(crate) arms: Vec<Arm>,
+    pub(super) states: Vec<ArmState<T>>,
+    pub(crate) train: Examples<'a, T>,
+    validation: Option<Examples<'a, T>>,
+    weights: Option<Vec<T>>,
+    pub(crate) classes: usize,
+    pub(crate) engine: Engine<T>,
+    pub(crate) records: Vec<RowRecord>,
+    pub(crate) best: Vec<Option<Best<T>>>,
+    pub(crate) epoch: usize,
+    pub(crate) history: Vec<EpochStats>,
+}
+
+impl<'a, T: Scalar> Trainer<'a, T> {
+    /// Prepares to train `arms` on `train`. `validation` has observed labels too; clean ones have no place here.
+    pub fn new(
+        config: TrainConfig,
+        arms: Vec<Arm>,
+        classes: usize,
+        train: Examples<'a, T>,
+        validation: Option<Examples<'a, T>>,
+    ) -> Result<Self> {
+        config.validate()?;
+        check_parameter("arms", arms.len() as f64, !arms.is_empty(), "at least one arm")?;
+        train.check(classes)?;
+        if let Some(validation) = &validation {
+            validation.check(classes)?;
+            let columns = validation.x.columns();
+            check_length("features of a validation row", train.x.columns(), columns)?;
+        }
+        let needs_validation = config.selection != Selection::Last;
+        let given = validation.is_some() || !needs_validation;
+        check_parameter("validation rows", 0.0, given, "some, to choose the best epoch by")?;
+        let weights = train.combined_weights(&config.class_weights, classes)?;
+        let counts = train.class_counts(classes);
+        let states = arms.iter().map(|arm| ArmState::new(arm, &counts, config.epochs)).collect::<Result<Vec<_>>>()?;
+        let seeds: Vec<u64> = arms.iter().map(|arm| arm.seed.unwrap_or(config.seed)).collect();
+        let network = Network::new(&config.model, train.x.columns(), classes, &seeds)?;
+        let engine = match &config.method {
+            Method::Stochastic { optimiser, learning_rate, schedule, batch_rows } => {
+                let schedule = Schedule::new(schedule.clone(), *learning_rate)?;
+                Engine::Stochastic(Box::new(Stochastic::new(network, optimiser, schedule, *batch_rows)?))
+            }
+            Method::FullBatch(lbfgs) => Engine::FullBatch(Box::new(FullBatch::new(&network, *lbfgs, config.epochs)?)),
+        };
+        Ok(Trainer {
+            records: arms.iter().map(|_| RowRecord::new(train.rows(), config.keep_history)).collect(),
+            best: arms.iter().map(|_| None).collect(),
+            config,
+            arms,
+            states,
+            train,
+            validation,
+            weights,
+            classes,
+            engine,
+            epoch: 0,
+            history: Vec::new(),
+        })
+    }
+
+    /// Epochs done.
+    pub fn epochs_done(&self) -> usize {
+        self.epoch
+    }
+
+    /// The figures of all epochs so far.
+    pub fn history(&self) -> &[EpochStats] {
+        &self.history
+    }
+
+    /// Whether nothing is left to do.
+    pub fn has_ended(&self) -> bool {
+        let has_term: Vec<bool> = self.states.iter().map(|s| !matches!(s.term, CheckedTerm::Base)).collect();
+        let converged = match &self.engine {
+            Engine::FullBatch(engine) => engine.has_ended(&has_term),
+            Engine::Stochastic(_) => false,
+        };
+        let last = self.epoch.saturating_sub(1);
+        let patience_lost =
+            self.epoch > 0 && self.best.iter().all(|best| exhausted(self.config.selection, best.as_ref(), last));
+        self.epoch >= self.config.epochs || converged || patience_lost
+    }
+
+    /// Trains to the end, or until the observer breaks.
+    pub fn run(&mut self, observer: &mut dyn Observer<T>) -> Result<()> {
+        while !self.has_ended() {
+            let stats = self.run_epoch(&mut |done, of| observer.batch(done, of))?;
+            if observer.epoch(self, &stats)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One epoch of all arms.
+    fn run_epoch(&mut self, on_batch: &mut dyn FnMut(usize, usize)) -> Result<Vec<EpochStats>> {
+        let run = Epoch {
+            config: &self.config,
+            arms: &self.arms,
+            states: &mut self.states,
+            records: &mut self.records,
+            train: self.train,
+            weights: self.weights.as_deref(),
+            epoch: self.epoch,
+            on_batch,
+        };
+        let sums = match &mut self.engine {
+            Engine::Stochastic(engine) => engine.run_epoch(run)?,
+            Engine::FullBatch(engine) => engine.run_epoch(run)?,
+        };
+        let mut stats = Vec::with_capacity(sums.len());
+        for (copy, sum) in sums.into_iter().enumerate() {
+            self.records[copy].close_epoch();
+            let judged = self.judge(copy)?;
+            if let Some((accuracy, loss)) = judged
+                && self.config.selection != Selection::Last
+                && !exhausted(self.config.selection, self.best[copy].as_ref(), self.epoch)
+            {
+                let engine = &self.engine;
+                consider(&mut self.best[copy], self.epoch, accuracy, loss, || engine.parameters_of(copy));
+            }
+            let rows = sum.rows.max(1.0);
+            stats.push(EpochStats {
+                arm: self.arms[copy].name.clone(),
+                epoch: self.epoch,
+                envelope_on: match &self.engine {
+                    Engine::Stochastic(_) => self.states[copy].is_on(self.epoch),
+                    Engine::FullBatch(engine) => engine.arms[copy].on,
+                },
+                base: sum.base / rows,
+                risk: sum.risk / rows,
+                total: sum.total / rows,
+                tau: sum.last.tau,
+                tau_plus: sum.last.tau_plus,
+                tau_minus: sum.last.tau_minus,
+                filtered: sum.filtered / rows,
+                learning_rate: sum.learning_rate,
+                validation_accuracy: judged.map(|(accuracy, _)| accuracy),
+                validation_loss: judged.map(|(_, loss)| loss),
+            });
+        }
+        self.epoch += 1;
+        self.history.extend_from_slice(&stats);
+        Ok(stats)
+    }
+
+    /// Accuracy and mean base loss of one arm on the validation rows, by their observed labels.
+    fn judge(&self, copy: usize) -> Result<Option<(f64, f64)>> {
+        let Some(validation) = &self.validation else { return Ok(None) };
+        let model = self.model_of(copy, self.engine.parameters_of(copy))?;
+        let logits = model.logits(validation.x)?;
+        let right = logits
+            .chunks_exact(self.classes)
+            .zip(validation.labels)
+            .filter(|(row, label)| most_likely(row) == **label)
+            .count();
+        // The logits are scaled already; the loss is the base loss of the unscaled outputs.
+        let inverse = T::from_f64(1.0 / model.scale());
+        let unscaled: Vec<T> = logits.iter().map(|&z| z * inverse).collect();
+        let batch = Batch::new(Matrix::new(&unscaled, self.classes)?, validation.labels);
+        let mut grad = vec![T::ZERO; unscaled.len()];
+        let outcome = Objective::base(&self.states[copy].loss).evaluate(&batch, &mut grad, &mut Default::default())?;
+        Ok(Some((right as f64 / validation.rows() as f64, outcome.base)))
+    }
+
+    fn model_of(&self, copy: usize, parameters: Vec<T>) -> Result<Model<T>> {
+        let layout = match &self.engine {
+            Engine::Stochastic(engine) => engine.network.layout().single(),
+            Engine::FullBatch(engine) => engine.arms[copy].network.layout().clone(),
+        };
+        let scale: T = self.states[copy].loss.scale();
+        Ok(Model::new(Network::from_parameters(layout, parameters)?, scale.to_f64()))
+    }
+
+    /// The arms as they stand: the chosen epoch's model and the records of all rows.
+    pub fn finish(self) -> Result<Vec<Trained<T>>> {
+        let mut trained = Vec::with_capacity(self.arms.len());
+        for copy in 0..self.arms.len() {
+            let (epoch, parameters) = match &self.best[copy] {
+                Some(best) => (best.epoch, best.parameters.clone()),
+                None => (self.epoch.saturating_sub(1), self.engine.parameters_of(copy)),
+            };
+            trained.push(Trained {
+                name: self.arms[copy].name.clone(),
+                model: self.model_of(copy, parameters)?,
+                record: self.records[copy].clone(),
+                epoch,
+                lbfgs: match &self.engine {
+                    Engine::FullBatch(engine) => engine.arms[copy].lbfgs.status(),
+                    Engine::Stochastic(_) => None,
+                },
+            });
+        }
+        Ok(trained)
+    }
+}
+
+impl<T: Scalar> Engine<T> {
+    /// Current parameters of one arm, in the layout of a network of its own.
+    pub fn parameters_of(&self, copy: usize) -> Vec<T> {
+        match self {
+            Engine::Stochastic(engine) => engine.network.parameters_of(copy),
+            Engine::FullBatch(engine) => engine.arms[copy].network.parameters().to_vec(),
+        }
+    }
+
+    /// The optimisers of one arm, for a checkpoint.
+    pub fn snapshots(&self, copy: usize) -> Vec<Snapshot<T>> {
+        match self {
+            Engine::Stochastic(engine) => engine.optimisers[copy].iter().map(Optimiser::snapshot).collect(),
+            Engine::FullBatch(engine) => vec![engine.arms[copy].lbfgs.snapshot()],
+        }
+    }
+
+    /// Whether one arm's term was switched on by the full-batch method, which decides that as it goes.
+    pub fn term_is_on(&self, copy: usize) -> bool {
+        match self {
+            Engine::Stochastic(_) => false,
+            Engine::FullBatch(engine) => engine.arms[copy].on,
+        }
+    }
+
+    /// Continues one arm from a checkpoint.
+    pub fn restore(&mut self, copy: usize, parameters: &[T], snapshots: &[Snapshot<T>], on: bool) -> Result<()> {
+        match self {
+            Engine::Stochastic(engine) => {
+                engine.network.set_parameters_of(copy, parameters)?;
+                let optimisers = &mut engine.optimisers[copy];
+                check_length("optimisers of an arm", optimisers.len(), snapshots.len())?;
+                optimisers.iter_mut().zip(snapshots).try_for_each(|(optimiser, saved)| optimiser.restore(saved))
+            }
+            Engine::FullBatch(engine) => {
+                check_length("optimisers of an arm", 1, snapshots.len())?;
+                let arm = &mut engine.arms[copy];
+                arm.network.set_parameters_of(0, parameters)?;
+                arm.on = on;
+                arm.lbfgs.restore(&snapshots[0])
+            }
+        }
+    }
+}
