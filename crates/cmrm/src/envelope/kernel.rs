@@ -4,12 +4,10 @@
 //! does not depend on the split.
 
 use super::config::MarginKind;
+use super::soften::soften;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Row, RowLoss};
 use crate::scalar::Scalar;
-
-/// Numbers handled side by side: one 512-bit register of `f32`, two of 256 bits.
-const LANES: usize = 16;
 
 /// What [`forward`] remembers of a row for [`backward`].
 #[derive(Debug, Clone, Copy)]
@@ -170,110 +168,6 @@ impl<T: Scalar> DenseRow<T> {
     }
 }
 
-/// Softmax of one row: exponentials into `out` (unnormalised), the row's summary, and the normaliser.
-#[inline(always)]
-fn soften<T: Scalar>(logits: &[T], scale: T, label: usize, out: &mut [T]) -> (Row<T>, T) {
-    let mut finite = true;
-    for (o, &z) in out.iter_mut().zip(logits) {
-        let u = z * scale;
-        finite &= u.is_finite();
-        *o = u;
-    }
-    let at_label = out[label];
-    // With the label taken out, the maximum and the sum below are those of the other classes.
-    out[label] = T::NEG_INFINITY;
-    let strongest = maximum(out);
-    let rival = first_equal(out, strongest);
-    let top = at_label.larger(strongest);
-    let others = exponentials(out, top);
-    let label_exp = (at_label - top).exp_of_nonpositive();
-    out[label] = label_exp;
-    let sum = others + label_exp;
-    let normaliser = T::ONE / sum;
-    let log_p_label = if at_label >= strongest { -others.ln_1p() } else { (at_label - top) - sum.ln() };
-    let row = Row {
-        label,
-        rival,
-        p_label: label_exp * normaliser,
-        p_rival: out[rival] * normaliser,
-        p_others: others * normaliser,
-        // A non-finite logit must not slip through as a probability of zero.
-        log_p_label: if finite { log_p_label } else { T::NEG_INFINITY },
-        logit_gap: at_label - strongest,
-    };
-    (row, normaliser)
-}
-
-#[inline(always)]
-fn maximum<T: Scalar>(values: &[T]) -> T {
-    let mut lanes = [T::NEG_INFINITY; LANES];
-    let chunks = values.chunks_exact(LANES);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for l in 0..LANES {
-            lanes[l] = lanes[l].larger(chunk[l]);
-        }
-    }
-    for (lane, &value) in lanes.iter_mut().zip(rest) {
-        *lane = lane.larger(value);
-    }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for l in 0..width {
-            lanes[l] = lanes[l].larger(lanes[l + width]);
-        }
-        width /= 2;
-    }
-    lanes[0]
-}
-
-/// Lowest index of `value`; 0 if it is not there (only for rows that are refused later).
-#[inline(always)]
-fn first_equal<T: Scalar>(values: &[T], value: T) -> usize {
-    for (c, chunk) in values.chunks(LANES).enumerate() {
-        let mut found = false;
-        for &v in chunk {
-            found |= v == value;
-        }
-        if found {
-            return c * LANES + chunk.iter().position(|&v| v == value).unwrap_or(0);
-        }
-    }
-    0
-}
-
-/// `values[j] ← exp(values[j] − top)`; returns their sum, added in a fixed order.
-#[inline(always)]
-fn exponentials<T: Scalar>(values: &mut [T], top: T) -> T {
-    let mut lanes = [T::ZERO; LANES];
-    let mut chunks = values.chunks_exact_mut(LANES);
-    for chunk in &mut chunks {
-        for l in 0..LANES {
-            chunk[l] = (chunk[l] - top).exp_of_nonpositive();
-            lanes[l] += chunk[l];
-        }
-    }
-    let rest = chunks.into_remainder();
-    if !rest.is_empty() {
-        // Padded to a full vector, so that a short tail costs one vector and not up to fifteen scalars.
-        let mut padded = [T::NEG_INFINITY; LANES];
-        padded[..rest.len()].copy_from_slice(rest);
-        for l in 0..LANES {
-            padded[l] = (padded[l] - top).exp_of_nonpositive();
-            lanes[l] += padded[l];
-        }
-        rest.copy_from_slice(&padded[..rest.len()]);
-    }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for l in 0..width {
-            lanes[l] += lanes[l + width];
-        }
-        width /= 2;
-    }
-    lanes[0]
-}
-
 /// Names the number that made a row's loss or margin non-finite.
 #[cold]
 fn explain<T: Scalar>(logits: &[T], scale: T, row: usize, label: usize, loss: T) -> Error {
@@ -304,54 +198,88 @@ pub fn backward<T: Scalar, L: Loss<T> + ?Sized>(
     stride: usize,
     first_row: usize,
     logits: &[T],
-    row_factors: &dyn Fn(usize) -> T,
+    row_factors: &impl Fn(usize) -> T,
     slopes: Option<(&[T], T)>,
     states: &[RowState<T>],
     grad: &mut [T],
 ) -> Result<()> {
-    let scale = loss.scale();
-    let mut dense = DenseRow::new(loss, classes);
-    for (i, state) in states.iter().enumerate() {
-        let grad = &mut grad[i * stride..][..classes];
-        let factor = row_factors(i);
-        let mut loss_share = factor;
-        let mut total = RowLoss {
-            value: T::ZERO,
-            on_probs: factor * state.loss.on_probs,
-            at_label: factor * state.loss.at_label,
-            on_rival: factor * state.loss.on_rival,
-        };
-        if let Some((slopes, lambda)) = slopes {
-            let slope = lambda * slopes[i];
-            let gradient = state.margin_gradient(margin);
-            total.on_probs += slope * gradient.on_probs;
-            total.at_label += slope * gradient.at_label;
-            total.on_rival += slope * gradient.on_rival;
-            if margin == MarginKind::Loss {
-                loss_share -= slope;
+    pulp::Arch::new().dispatch(Backward {
+        loss,
+        margin,
+        classes,
+        stride,
+        first_row,
+        logits,
+        row_factors,
+        slopes,
+        states,
+        grad,
+    })
+}
+
+struct Backward<'a, T, L: ?Sized, F> {
+    loss: &'a L,
+    margin: MarginKind,
+    classes: usize,
+    stride: usize,
+    first_row: usize,
+    logits: &'a [T],
+    row_factors: &'a F,
+    slopes: Option<(&'a [T], T)>,
+    states: &'a [RowState<T>],
+    grad: &'a mut [T],
+}
+
+impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> pulp::WithSimd for Backward<'_, T, L, F> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
+        let Backward { loss, margin, classes, stride, first_row, logits, row_factors, slopes, states, grad } = self;
+        let scale = loss.scale();
+        let mut dense = DenseRow::new(loss, classes);
+        for (i, state) in states.iter().enumerate() {
+            let grad = &mut grad[i * stride..][..classes];
+            let factor = row_factors(i);
+            let mut loss_share = factor;
+            let mut total = RowLoss {
+                value: T::ZERO,
+                on_probs: factor * state.loss.on_probs,
+                at_label: factor * state.loss.at_label,
+                on_rival: factor * state.loss.on_rival,
+            };
+            if let Some((slopes, lambda)) = slopes {
+                let slope = lambda * slopes[i];
+                let gradient = state.margin_gradient(margin);
+                total.on_probs += slope * gradient.on_probs;
+                total.at_label += slope * gradient.at_label;
+                total.on_rival += slope * gradient.on_rival;
+                if margin == MarginKind::Loss {
+                    loss_share -= slope;
+                }
+            }
+            let Row { label, rival, .. } = state.row;
+            if let Some(dense) = &mut dense {
+                dense.fill(&logits[i * stride..][..classes], scale, grad, state.normaliser);
+            }
+            let on_exponentials = total.on_probs * state.normaliser * scale;
+            for g in grad.iter_mut() {
+                *g *= on_exponentials;
+            }
+            grad[label] = total.at_label * scale;
+            grad[rival] += total.on_rival * scale;
+            // Exponentials are at most one, so these three bound the row.
+            let mut finite = on_exponentials.is_finite() && grad[label].is_finite() && grad[rival].is_finite();
+            if let Some(dense) = &dense {
+                loss.add_dense(&state.row, &dense.scaled, &dense.probs, loss_share * scale, grad);
+                finite &= grad.iter().all(|g| g.is_finite());
+            }
+            if !finite {
+                return Err(too_steep(first_row + i, label, grad));
             }
         }
-        let Row { label, rival, .. } = state.row;
-        if let Some(dense) = &mut dense {
-            dense.fill(&logits[i * stride..][..classes], scale, grad, state.normaliser);
-        }
-        let on_exponentials = total.on_probs * state.normaliser * scale;
-        for g in grad.iter_mut() {
-            *g *= on_exponentials;
-        }
-        grad[label] = total.at_label * scale;
-        grad[rival] += total.on_rival * scale;
-        // Exponentials are at most one, so these three bound the row.
-        let mut finite = on_exponentials.is_finite() && grad[label].is_finite() && grad[rival].is_finite();
-        if let Some(dense) = &dense {
-            loss.add_dense(&state.row, &dense.scaled, &dense.probs, loss_share * scale, grad);
-            finite &= grad.iter().all(|g| g.is_finite());
-        }
-        if !finite {
-            return Err(too_steep(first_row + i, label, grad));
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Names the entry of a row's gradient that left the range of the number type.
