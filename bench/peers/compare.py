@@ -19,7 +19,8 @@ HERE = pathlib.Path(__file__).parent
 class Side:
     """A program that does jobs, one line of JSON at a time."""
 
-    def __init__(self, command, threads):
+    def __init__(self, command, threads, clock):
+        self.clock = clock
         # Every library that might start threads is told how many.
         names = ["RAYON_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"]
         environment = os.environ | {name: str(threads) for name in names}
@@ -33,7 +34,9 @@ class Side:
         answer = self.process.stdout.readline()
         if not answer:
             sys.exit(f"{self.process.args} ended during {job}")
-        return json.loads(answer)
+        answer = json.loads(answer)
+        answer["seconds"] = answer[self.clock]
+        return answer
 
     def close(self):
         self.process.stdin.close()
@@ -45,9 +48,10 @@ class Bench:
 
     def __init__(self, arguments, folder):
         threads = str(arguments.threads)
-        self.engine = Side([arguments.engine], threads)
-        self.pytorch = Side([sys.executable, HERE / "pytorch.py", threads], threads)
-        self.scikit = Side([sys.executable, HERE / "scikit.py", threads], threads)
+        clock = {"wall": "seconds", "cpu": "cpu_seconds"}[arguments.clock]
+        self.engine = Side([arguments.engine], threads, clock)
+        self.pytorch = Side([sys.executable, HERE / "pytorch.py", threads], threads, clock)
+        self.scikit = Side([sys.executable, HERE / "scikit.py", threads], threads, clock)
         self.data = data.Folder(folder)
         self.repeats = arguments.repeats
         self.rows = []
@@ -83,6 +87,9 @@ def main():
     parser.add_argument("--engine", required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument(
+        "--clock", choices=["wall", "cpu"], default="wall", help="cpu: for one thread on a machine that others use too"
+    )
     parser.add_argument("--only", default="", help="only the cases whose name contains this word")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +98,7 @@ def main():
             if arguments.only in case.__name__:
                 case(bench)
         bench.close()
-    print(f"\n{platform.processor() or platform.machine()}, {arguments.threads} thread(s), medians of "
+    print(f"\n{platform.processor() or platform.machine()}, {arguments.threads} thread(s), {arguments.clock} clock, medians of "
           f"{arguments.repeats} turns; spread: quartiles of the ratio pair by pair\n")
     print("| case | cmrm | peer | ratio | spread | goal | met |\n|---|---|---|---|---|---|---|")
     for row in bench.rows:

@@ -63,7 +63,8 @@ struct Knobs {
 
 #[derive(Serialize)]
 struct Answer {
-    seconds: f64,
+    #[serde(flatten)]
+    time: Time,
     /// Mean total of the last epoch (iteration) of the first arm, without the penalty on the weights.
     loss: f64,
     /// Parameters of the model, of a fit.
@@ -119,9 +120,9 @@ fn measure(job: Job, files: &mut Files) -> Result<Answer> {
                 settings(ModelConfig { init: Init::Kaiming, ..ModelConfig::mlp(&hidden) }, method, epochs, 0.0);
             let arms = envelopes.into_iter().enumerate().map(|(i, knobs)| arm(i, knobs)).collect();
             let mut trainer = Trainer::new(config, arms, data.classes, files.examples(&data.x, &data.y)?, None)?;
-            let start = Instant::now();
+            let clock = Clock::start();
             trainer.run(&mut Silent)?;
-            Ok(Answer { seconds: start.elapsed().as_secs_f64(), loss: last_total(&trainer), parameters: Vec::new() })
+            Ok(Answer { time: clock.stop(), loss: last_total(&trainer), parameters: Vec::new() })
         }
         Job::Fit { data, iterations, l2, envelope } => {
             files.load(&data)?;
@@ -130,25 +131,25 @@ fn measure(job: Job, files: &mut Files) -> Result<Answer> {
             let config = settings(ModelConfig::linear(), Method::FullBatch(lbfgs), iterations, l2);
             let examples = files.examples(&data.x, &data.y)?;
             // The check of the data counts, as it does inside scikit-learn's `fit`.
-            let start = Instant::now();
+            let clock = Clock::start();
             let mut trainer = Trainer::new(config, vec![arm(0, envelope)], data.classes, examples, None)?;
             trainer.run(&mut Silent)?;
-            let seconds = start.elapsed().as_secs_f64();
+            let time = clock.stop();
             let loss = last_total(&trainer);
             let parameters = trainer.finish()?.remove(0).model.network().parameters().to_vec();
-            Ok(Answer { seconds, loss, parameters })
+            Ok(Answer { time, loss, parameters })
         }
         Job::Product { rows, inner, columns, repeats } => {
             let a: Vec<f32> = (0..rows * inner).map(|i| (i as f32 * 0.37).sin()).collect();
             let b: Vec<f32> = (0..inner * columns).map(|i| (i as f32 * 0.21).cos()).collect();
             let mut out = vec![0.0; rows * columns];
-            let start = Instant::now();
+            let clock = Clock::start();
             for _ in 0..repeats {
                 let target = ViewMut::rows(&mut out, rows, columns, columns);
                 multiply(target, View::rows(&a, rows, inner, inner), View::rows(&b, inner, columns, columns), false);
             }
-            let seconds = start.elapsed().as_secs_f64();
-            Ok(Answer { seconds, loss: f64::from(out[0]), parameters: Vec::new() })
+            let time = clock.stop();
+            Ok(Answer { time, loss: f64::from(out[0]), parameters: Vec::new() })
         }
     }
 }
@@ -183,4 +184,37 @@ fn arm(index: usize, knobs: Option<Knobs>) -> Arm {
 fn last_total(trainer: &Trainer<'_, f32>) -> f64 {
     let last = trainer.epochs_done().saturating_sub(1);
     trainer.history().iter().find(|stats| stats.epoch == last).map_or(f64::NAN, |stats| stats.total)
+}
+
+/// Time that passed, and time that this process had a processor: the fairer of the two on a busy machine.
+#[derive(Serialize)]
+struct Time {
+    seconds: f64,
+    cpu_seconds: Option<f64>,
+}
+
+struct Clock {
+    wall: Instant,
+    cpu: Option<f64>,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Clock { cpu: cpu_seconds(), wall: Instant::now() }
+    }
+
+    fn stop(self) -> Time {
+        let seconds = self.wall.elapsed().as_secs_f64();
+        Time { seconds, cpu_seconds: cpu_seconds().zip(self.cpu).map(|(now, before)| now - before) }
+    }
+}
+
+/// Processor time of all threads of this process, where Linux tells.
+fn cpu_seconds() -> Option<f64> {
+    let threads = std::fs::read_dir("/proc/self/task").ok()?;
+    let times = threads.map(|thread| {
+        let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    times.sum::<Option<f64>>().map(|nanoseconds| nanoseconds * 1e-9)
 }
