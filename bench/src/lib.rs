@@ -1,6 +1,26 @@
-//! What the measuring programs share: minimal readers for the files they are pointed at.
+//! The work that the benchmarks time, apart from how it is timed; and readers for the files that the programs are
+//! pointed at.
 
+mod linear_step;
 pub mod npy;
+mod stream;
+
+pub use linear_step::LinearStep;
+pub use stream::Stream;
+
+use cmrm::envelope::{Envelope, Preset};
+use cmrm::loss::LossConfig;
+use cmrm::rng::Rng;
 
 /// Errors of the measuring programs are for people to read.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Numbers from a normal distribution.
+fn normal(rng: &mut Rng, count: usize, scale: f64) -> Vec<f32> {
+    (0..count).map(|_| (scale * rng.normal()) as f32).collect()
+}
+
+/// The envelope that is timed: the `robust` preset around cross-entropy.
+fn envelope() -> Envelope {
+    Preset::Robust.config(&LossConfig::CrossEntropy).validate().expect("presets are valid")
+}

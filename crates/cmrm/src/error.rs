@@ -122,7 +122,7 @@ pub fn check_row_weights<T: Scalar>(weights: Option<&[T]>, rows: usize) -> Resul
         return Err(Error::Value { what: "row weight", row, value, expected: "a finite number, at least 0" });
     }
     let sum: f64 = weights.iter().map(|w| w.to_f64()).sum();
-    check_parameter("sum of the row weights", sum, sum > 0.0, "a positive number")?;
+    check_parameter("sum of the row weights", sum, sum > 0.0 && sum.is_finite(), "a finite positive number")?;
     Ok(sum)
 }
 

@@ -43,6 +43,8 @@ pub trait Scalar:
     fn ln(self) -> Self;
     /// `ln(1 + self)`, accurate near zero.
     fn ln_1p(self) -> Self;
+    /// `exp(self) − 1`, accurate near zero.
+    fn exp_m1(self) -> Self;
     /// `self` to the power `exponent`.
     fn powf(self, exponent: Self) -> Self;
     /// Absolute value.
@@ -103,6 +105,10 @@ macro_rules! float_methods {
         #[inline(always)]
         fn ln_1p(self) -> Self {
             <$t>::ln_1p(self)
+        }
+        #[inline(always)]
+        fn exp_m1(self) -> Self {
+            <$t>::exp_m1(self)
         }
         #[inline(always)]
         fn powf(self, exponent: Self) -> Self {

@@ -2,6 +2,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, check_parameter};
 
+/// Smallest temperature: one over it is still a number in single precision. Far below, the filter is a step anyway.
+const MIN_TEMPERATURE: f64 = 1e-30;
+
 /// What a margin is measured on. Either way it is large when the label is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -90,8 +93,8 @@ impl EnvelopeConfig {
         check_parameter(
             "temperature",
             self.temperature,
-            self.temperature > 0.0 && self.temperature.is_finite(),
-            "a finite positive number",
+            self.temperature >= MIN_TEMPERATURE && self.temperature.is_finite(),
+            "a finite number, at least 1e-30",
         )?;
         if let Start::Fraction(fraction) = self.start {
             check_parameter("start fraction", fraction, (0.0..=1.0).contains(&fraction), "a number in [0, 1]")?;

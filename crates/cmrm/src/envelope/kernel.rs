@@ -4,12 +4,10 @@
 //! does not depend on the split.
 
 use super::config::MarginKind;
+use super::soften::soften;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Row, RowLoss};
 use crate::scalar::Scalar;
-
-/// Numbers handled side by side: one 512-bit register of `f32`, two of 256 bits.
-const LANES: usize = 16;
 
 /// What [`forward`] remembers of a row for [`backward`].
 #[derive(Debug, Clone, Copy)]
@@ -74,8 +72,9 @@ impl<T: Scalar> RowState<T> {
     }
 }
 
-/// First half: reads `logits` (rows of `classes`, starting `stride` apart) once, leaves each row's exponentials in `grad`, fills `states` and
-/// `margins`. `first_row` is the batch row of the first row here, for error messages. Lengths must agree.
+/// First half: reads `logits` (rows of `classes`, starting `stride` apart) once, leaves each row's exponentials in
+/// `grad`, fills `states` and `margins`. `first_row` is the batch row of the first row here, for error messages.
+/// Lengths must agree.
 #[allow(clippy::too_many_arguments)] // slices of one batch, each used on its own
 pub fn forward<T: Scalar, L: Loss<T> + ?Sized>(
     loss: &L,
@@ -123,6 +122,7 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
         let scale = self.loss.scale();
+        let mut dense = DenseRow::new(self.loss, self.classes);
         for i in 0..self.states.len() {
             let logits = &self.logits[i * self.stride..][..self.classes];
             let grad = &mut self.grad[i * self.stride..][..self.classes];
@@ -133,6 +133,10 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
             let state = &mut self.states[i];
             (state.row, state.normaliser) = soften(logits, scale, label, grad);
             state.loss = self.loss.row(state.row);
+            if let Some(dense) = &mut dense {
+                dense.fill(logits, scale, grad, state.normaliser);
+                state.loss.value += self.loss.dense_value(&state.row, &dense.scaled, &dense.probs);
+            }
             let margin = state.margin(self.margin);
             self.margins[i] = margin;
             if !(state.loss.value.is_finite() && margin.is_finite() && state.row.log_p_label.is_finite()) {
@@ -143,108 +147,25 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
     }
 }
 
-/// Softmax of one row: exponentials into `out` (unnormalised), the row's summary, and the normaliser.
-#[inline(always)]
-fn soften<T: Scalar>(logits: &[T], scale: T, label: usize, out: &mut [T]) -> (Row<T>, T) {
-    let mut finite = true;
-    for (o, &z) in out.iter_mut().zip(logits) {
-        let u = z * scale;
-        finite &= u.is_finite();
-        *o = u;
-    }
-    let at_label = out[label];
-    // With the label taken out, the maximum and the sum below are those of the other classes.
-    out[label] = T::NEG_INFINITY;
-    let strongest = maximum(out);
-    let rival = first_equal(out, strongest);
-    let top = at_label.larger(strongest);
-    let others = exponentials(out, top);
-    let label_exp = (at_label - top).exp_of_nonpositive();
-    out[label] = label_exp;
-    let sum = others + label_exp;
-    let normaliser = T::ONE / sum;
-    let log_p_label = if at_label >= strongest { -others.ln_1p() } else { (at_label - top) - sum.ln() };
-    let row = Row {
-        label,
-        rival,
-        p_label: label_exp * normaliser,
-        p_rival: out[rival] * normaliser,
-        p_others: others * normaliser,
-        // A non-finite logit must not slip through as a probability of zero.
-        log_p_label: if finite { log_p_label } else { T::NEG_INFINITY },
-        logit_gap: at_label - strongest,
-    };
-    (row, normaliser)
+/// Scaled logits and probabilities of one row, for a loss with a dense part.
+struct DenseRow<T> {
+    scaled: Vec<T>,
+    probs: Vec<T>,
 }
 
-#[inline(always)]
-fn maximum<T: Scalar>(values: &[T]) -> T {
-    let mut lanes = [T::NEG_INFINITY; LANES];
-    let chunks = values.chunks_exact(LANES);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for l in 0..LANES {
-            lanes[l] = lanes[l].larger(chunk[l]);
-        }
+impl<T: Scalar> DenseRow<T> {
+    /// `None` for a loss without a dense part.
+    #[inline(always)]
+    fn new<L: Loss<T> + ?Sized>(loss: &L, classes: usize) -> Option<Self> {
+        loss.is_dense().then(|| DenseRow { scaled: vec![T::ZERO; classes], probs: vec![T::ZERO; classes] })
     }
-    for (lane, &value) in lanes.iter_mut().zip(rest) {
-        *lane = lane.larger(value);
-    }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for l in 0..width {
-            lanes[l] = lanes[l].larger(lanes[l + width]);
-        }
-        width /= 2;
-    }
-    lanes[0]
-}
 
-/// Lowest index of `value`; 0 if it is not there (only for rows that are refused later).
-#[inline(always)]
-fn first_equal<T: Scalar>(values: &[T], value: T) -> usize {
-    for (c, chunk) in values.chunks(LANES).enumerate() {
-        let mut found = false;
-        for &v in chunk {
-            found |= v == value;
-        }
-        if found {
-            return c * LANES + chunk.iter().position(|&v| v == value).unwrap_or(0);
+    fn fill(&mut self, logits: &[T], scale: T, exponentials: &[T], normaliser: T) {
+        for j in 0..logits.len() {
+            self.scaled[j] = logits[j] * scale;
+            self.probs[j] = exponentials[j] * normaliser;
         }
     }
-    0
-}
-
-/// `values[j] ← exp(values[j] − top)`; returns their sum, added in a fixed order.
-#[inline(always)]
-fn exponentials<T: Scalar>(values: &mut [T], top: T) -> T {
-    let mut lanes = [T::ZERO; LANES];
-    let mut chunks = values.chunks_exact_mut(LANES);
-    for chunk in &mut chunks {
-        for l in 0..LANES {
-            chunk[l] = (chunk[l] - top).exp_of_nonpositive();
-            lanes[l] += chunk[l];
-        }
-    }
-    let rest = chunks.into_remainder();
-    if !rest.is_empty() {
-        // Padded to a full vector, so that a short tail costs one vector and not up to fifteen scalars.
-        let mut padded = [T::NEG_INFINITY; LANES];
-        padded[..rest.len()].copy_from_slice(rest);
-        for l in 0..LANES {
-            padded[l] = (padded[l] - top).exp_of_nonpositive();
-            lanes[l] += padded[l];
-        }
-        rest.copy_from_slice(&padded[..rest.len()]);
-    }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for l in 0..width {
-            lanes[l] += lanes[l + width];
-        }
-        width /= 2;
-    }
-    lanes[0]
 }
 
 /// Names the number that made a row's loss or margin non-finite.
@@ -267,57 +188,103 @@ fn explain<T: Scalar>(logits: &[T], scale: T, row: usize, label: usize, loss: T)
 /// Second half: turns the exponentials in `grad` into the gradient of the total by the logits.
 ///
 /// `row_factors` are the rows' shares in the mean of the base loss (one for all, or one each), `slopes` hold `∂R/∂M_i`
-/// and λ (`None`: no envelope). `logits` are read again only for a loss with a dense part.
+/// and λ (`None`: no envelope). `logits` are read again only for a loss with a dense part. A gradient too large for the
+/// number type is refused; `first_row` is as in [`forward`].
 #[allow(clippy::too_many_arguments)] // slices of one batch, each used on its own
 pub fn backward<T: Scalar, L: Loss<T> + ?Sized>(
     loss: &L,
     margin: MarginKind,
     classes: usize,
     stride: usize,
+    first_row: usize,
     logits: &[T],
     row_factors: &dyn Fn(usize) -> T,
     slopes: Option<(&[T], T)>,
     states: &[RowState<T>],
     grad: &mut [T],
-) {
-    let scale = loss.scale();
-    let mut dense = if loss.is_dense() { vec![T::ZERO; 2 * classes] } else { Vec::new() };
-    for (i, state) in states.iter().enumerate() {
-        let grad = &mut grad[i * stride..][..classes];
-        let factor = row_factors(i);
-        let mut loss_share = factor;
-        let mut total = RowLoss {
-            value: T::ZERO,
-            on_probs: factor * state.loss.on_probs,
-            at_label: factor * state.loss.at_label,
-            on_rival: factor * state.loss.on_rival,
-        };
-        if let Some((slopes, lambda)) = slopes {
-            let slope = lambda * slopes[i];
-            let gradient = state.margin_gradient(margin);
-            total.on_probs += slope * gradient.on_probs;
-            total.at_label += slope * gradient.at_label;
-            total.on_rival += slope * gradient.on_rival;
-            if margin == MarginKind::Loss {
-                loss_share -= slope;
+) -> Result<()> {
+    pulp::Arch::new().dispatch(Backward {
+        loss,
+        margin,
+        classes,
+        stride,
+        first_row,
+        logits,
+        row_factors,
+        slopes,
+        states,
+        grad,
+    })
+}
+
+struct Backward<'a, T, L: ?Sized> {
+    loss: &'a L,
+    margin: MarginKind,
+    classes: usize,
+    stride: usize,
+    first_row: usize,
+    logits: &'a [T],
+    row_factors: &'a dyn Fn(usize) -> T,
+    slopes: Option<(&'a [T], T)>,
+    states: &'a [RowState<T>],
+    grad: &'a mut [T],
+}
+
+impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Backward<'_, T, L> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
+        let Backward { loss, margin, classes, stride, first_row, logits, row_factors, slopes, states, grad } = self;
+        let scale = loss.scale();
+        let mut dense = DenseRow::new(loss, classes);
+        for (i, state) in states.iter().enumerate() {
+            let grad = &mut grad[i * stride..][..classes];
+            let factor = row_factors(i);
+            let mut loss_share = factor;
+            let mut total = RowLoss {
+                value: T::ZERO,
+                on_probs: factor * state.loss.on_probs,
+                at_label: factor * state.loss.at_label,
+                on_rival: factor * state.loss.on_rival,
+            };
+            if let Some((slopes, lambda)) = slopes {
+                let slope = lambda * slopes[i];
+                let gradient = state.margin_gradient(margin);
+                total.on_probs += slope * gradient.on_probs;
+                total.at_label += slope * gradient.at_label;
+                total.on_rival += slope * gradient.on_rival;
+                if margin == MarginKind::Loss {
+                    loss_share -= slope;
+                }
+            }
+            let Row { label, rival, .. } = state.row;
+            if let Some(dense) = &mut dense {
+                dense.fill(&logits[i * stride..][..classes], scale, grad, state.normaliser);
+            }
+            let on_exponentials = total.on_probs * state.normaliser * scale;
+            for g in grad.iter_mut() {
+                *g *= on_exponentials;
+            }
+            grad[label] = total.at_label * scale;
+            grad[rival] += total.on_rival * scale;
+            // Exponentials are at most one, so these three bound the row.
+            let mut finite = on_exponentials.is_finite() && grad[label].is_finite() && grad[rival].is_finite();
+            if let Some(dense) = &dense {
+                loss.add_dense(&state.row, &dense.scaled, &dense.probs, loss_share * scale, grad);
+                finite &= grad.iter().all(|g| g.is_finite());
+            }
+            if !finite {
+                return Err(too_steep(first_row + i, label, grad));
             }
         }
-        if loss.is_dense() {
-            let (scaled, probs) = dense.split_at_mut(classes);
-            for j in 0..classes {
-                scaled[j] = logits[i * stride + j] * scale;
-                probs[j] = grad[j] * state.normaliser;
-            }
-        }
-        let on_exponentials = total.on_probs * state.normaliser * scale;
-        for g in grad.iter_mut() {
-            *g *= on_exponentials;
-        }
-        grad[state.row.label] = total.at_label * scale;
-        grad[state.row.rival] += total.on_rival * scale;
-        if loss.is_dense() {
-            let (scaled, probs) = dense.split_at(classes);
-            loss.add_dense(state.row.label, scaled, probs, loss_share * scale, grad);
-        }
+        Ok(())
     }
+}
+
+/// Names the entry of a row's gradient that left the range of the number type.
+#[cold]
+fn too_steep<T: Scalar>(row: usize, label: usize, grad: &[T]) -> Error {
+    let column = grad.iter().position(|g| !g.is_finite()).unwrap_or(label);
+    Error::non_finite("gradient", row, column, grad[column].to_f64())
 }

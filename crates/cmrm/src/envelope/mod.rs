@@ -16,6 +16,7 @@ mod objective;
 mod preset;
 mod quantile;
 mod risk;
+mod soften;
 
 pub use config::{Envelope, EnvelopeConfig, MarginKind, Normaliser, QuantileKind, Start};
 pub use kernel::{RowState, backward, forward};

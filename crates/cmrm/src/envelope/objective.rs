@@ -48,7 +48,7 @@ impl<'a, T: Scalar> Batch<'a, T> {
         check_parameter("classes", classes, self.classes >= 2, "at least two classes")?;
         check_parameter("stride", self.stride as f64, self.stride >= self.classes, "at least the number of classes")?;
         check_length("labels against rows of logits", rows, self.labels.len())?;
-        let needed = (rows - 1) * self.stride + self.classes;
+        let needed = (rows - 1).saturating_mul(self.stride).saturating_add(self.classes);
         if self.logits.len() < needed {
             return Err(Error::Shape { what: "numbers in strided logits", expected: needed, found: self.logits.len() });
         }
@@ -168,10 +168,10 @@ impl<L> Objective<L> {
         scratch.resize(batch.rows());
         let margin = self.margin_kind();
         forward_rows(&self.loss, margin, batch, grad, scratch)?;
-        let outcome = self.couple(batch.row_weights, weight_sum, scratch);
+        let outcome = self.couple(batch.row_weights, weight_sum, scratch)?;
         let slopes = self.slopes(scratch);
         let factor = mean_factor(batch.row_weights, weight_sum);
-        backward_rows(&self.loss, margin, batch, &factor, slopes, &scratch.states, grad);
+        backward_rows(&self.loss, margin, batch, &factor, slopes, &scratch.states, grad)?;
         Ok(outcome)
     }
 
@@ -179,27 +179,35 @@ impl<L> Objective<L> {
         self.envelope.map(|e| (&scratch.slopes[..], T::from_f64(e.config().lambda)))
     }
 
-    fn couple<T: Scalar>(&self, row_weights: Option<&[T]>, weight_sum: f64, scratch: &mut Scratch<T>) -> Outcome<T> {
+    fn couple<T: Scalar>(
+        &self,
+        row_weights: Option<&[T]>,
+        weight_sum: f64,
+        scratch: &mut Scratch<T>,
+    ) -> Result<Outcome<T>> {
+        // A mean of shares, unlike a sum that is divided at the end, stays within the range of its terms.
         let losses = scratch.states.iter().map(|state| state.loss.value.to_f64());
-        let sum: f64 = match row_weights {
-            None => losses.sum(),
-            Some(weights) => losses.zip(weights).map(|(loss, w)| loss * w.to_f64()).sum(),
+        let base: f64 = match row_weights {
+            None => losses.map(|loss| loss / weight_sum).sum(),
+            Some(weights) => losses.zip(weights).map(|(loss, w)| loss * (w.to_f64() / weight_sum)).sum(),
         };
-        let base = sum / weight_sum;
         let Some(envelope) = &self.envelope else {
             scratch.weights.fill(T::ONE);
-            return Outcome { base, risk: 0.0, total: base, tau: None };
+            return Ok(Outcome { base, risk: 0.0, total: base, tau: None });
         };
         let Scratch { margins, weights, slopes, selection, .. } = scratch;
         let (tau, risk) = couple(envelope, margins, row_weights, weights, slopes, selection);
-        Outcome { base, risk, total: base + envelope.config().lambda * risk, tau: Some(tau) }
+        let total = base + envelope.config().lambda * risk;
+        check_parameter("base loss + lambda · risk", total, total.is_finite(), "a finite number; lower lambda")?;
+        Ok(Outcome { base, risk, total, tau: Some(tau) })
     }
 }
 
 /// The share of each row in the mean of the base loss.
 fn mean_factor<T: Scalar>(row_weights: Option<&[T]>, weight_sum: f64) -> impl Fn(usize) -> T + '_ {
     let one = T::from_f64(1.0 / weight_sum);
-    move |i| row_weights.map_or(one, |weights| weights[i] * one)
+    // A weight is divided by the sum directly: one over a tiny sum would overflow.
+    move |i| row_weights.map_or(one, |weights| T::from_f64(weights[i].to_f64() / weight_sum))
 }
 
 /// Rows a thread takes at a time; a batch with less work than this many numbers is not worth a second thread.
@@ -225,10 +233,11 @@ fn forward_rows<T: Scalar, L: Loss<T>>(
     if logits.len() > PARALLEL_NUMBERS && rayon::current_num_threads() > 1 {
         use rayon::prelude::*;
         let rows = rows_per_chunk(stride);
+        let chunk = rows.saturating_mul(stride);
         let results: Vec<Result<()>> = logits
-            .par_chunks(rows * stride)
+            .par_chunks(chunk)
             .zip(batch.labels.par_chunks(rows))
-            .zip(grad.par_chunks_mut(rows * stride))
+            .zip(grad.par_chunks_mut(chunk))
             .zip(states.par_chunks_mut(rows))
             .zip(margins.par_chunks_mut(rows))
             .enumerate()
@@ -251,22 +260,25 @@ fn backward_rows<T: Scalar, L: Loss<T>>(
     slopes: Option<(&[T], T)>,
     states: &[RowState<T>],
     grad: &mut [T],
-) {
+) -> Result<()> {
     let Batch { logits, classes, stride, .. } = *batch;
     #[cfg(feature = "rayon")]
     if logits.len() > PARALLEL_NUMBERS && rayon::current_num_threads() > 1 {
         use rayon::prelude::*;
         let rows = rows_per_chunk(stride);
-        grad.par_chunks_mut(rows * stride)
-            .zip(logits.par_chunks(rows * stride))
+        let chunk = rows.saturating_mul(stride);
+        let results: Vec<Result<()>> = grad
+            .par_chunks_mut(chunk)
+            .zip(logits.par_chunks(chunk))
             .zip(states.par_chunks(rows))
             .enumerate()
-            .for_each(|(c, ((grad, logits), states))| {
+            .map(|(c, ((grad, logits), states))| {
                 let first = c * rows;
                 let slopes = slopes.map(|(s, lambda)| (&s[first..first + states.len()], lambda));
-                backward(loss, margin, classes, stride, logits, &|i| factor(first + i), slopes, states, grad);
-            });
-        return;
+                backward(loss, margin, classes, stride, first, logits, &|i| factor(first + i), slopes, states, grad)
+            })
+            .collect();
+        return results.into_iter().collect();
     }
-    backward(loss, margin, classes, stride, logits, factor, slopes, states, grad);
+    backward(loss, margin, classes, stride, 0, logits, factor, slopes, states, grad)
 }

@@ -24,7 +24,11 @@ pub fn threshold<T: Scalar>(margins: &[T], alpha: f64, kind: QuantileKind, scrat
             let (_, &mut low, upper) = scratch.select_nth_unstable_by(below as usize, T::total_cmp);
             let share = T::from_f64(position - below);
             let high = upper.iter().copied().min_by(T::total_cmp).unwrap_or(low);
-            Some(low + share * (high - low))
+            let step = high - low;
+            // Two margins may be further apart than the largest number.
+            let tau = if step.is_finite() { low + share * step } else { (T::ONE - share) * low + share * high };
+            // Rounding must not carry τ past a margin, or the largest weight could fall below ½.
+            Some(if tau > high { high } else { tau })
         }
     }
 }

@@ -20,26 +20,28 @@ pub fn couple<T: Scalar>(
 ) -> (T, f64) {
     let config = envelope.config();
     let tau = threshold(margins, config.alpha, config.quantile, scratch).unwrap_or(T::ZERO);
-    let sharpness = T::from_f64(1.0 / config.temperature);
+    let sharpness = 1.0 / config.temperature;
+    let steepness = T::from_f64(sharpness);
     for (w, &margin) in weights.iter_mut().zip(margins) {
-        *w = ((margin - tau) * sharpness).sigmoid();
+        *w = ((margin - tau) * steepness).sigmoid();
     }
     let v = |i: usize| row_weights.map_or(1.0, |v| v[i].to_f64());
-    let mut weighted_margins = 0.0;
     let mut divisor = 0.0;
     for i in 0..margins.len() {
-        let vw = v(i) * weights[i].to_f64();
-        weighted_margins += vw * margins[i].to_f64();
-        divisor += if config.normaliser == Normaliser::Mean { v(i) } else { vw };
+        divisor += if config.normaliser == Normaliser::Mean { v(i) } else { v(i) * weights[i].to_f64() };
     }
+    // Only rows without weight have a weight in the filter: nothing is left to average.
     let divisor = if divisor > 0.0 { divisor } else { 1.0 };
-    let average = weighted_margins / divisor;
+    let share = |i: usize, w: T| v(i) * w.to_f64() / divisor;
+    let average: f64 = (0..margins.len()).map(|i| share(i, weights[i]) * margins[i].to_f64()).sum();
     // In the mean form the divisor does not move with the weights, so nothing is subtracted from the margin.
-    let centre = T::from_f64(if config.normaliser == Normaliser::Mean { 0.0 } else { average });
+    let centre = if config.normaliser == Normaliser::Mean { 0.0 } else { average };
     for i in 0..margins.len() {
-        let w = weights[i];
-        let per_row = T::from_f64(-v(i) / divisor);
-        slopes[i] = per_row * w * (T::ONE + (T::ONE - w) * (margins[i] - centre) * sharpness);
+        let w = weights[i].to_f64();
+        let bend = (1.0 - w) * (margins[i].to_f64() - centre) * sharpness;
+        let share = share(i, weights[i]);
+        // A row without a share has no slope, even where its margin is too large to multiply.
+        slopes[i] = if share > 0.0 { T::from_f64(-share * (1.0 + bend)) } else { T::ZERO };
     }
     (tau, -average)
 }

@@ -20,12 +20,13 @@ impl Gce {
 }
 
 impl<T: Scalar> Loss<T> for Gce {
-    // dℓ / d log s = −s^q. The power comes from log s, which keeps its digits when s underflows.
+    // dℓ / d log s = −s^q. The power comes from log s, which keeps its digits when s underflows; the difference to one
+    // comes whole, which keeps its digits when s is near one or q is small.
     #[inline(always)]
     fn row(&self, row: Row<T>) -> RowLoss<T> {
         let q = T::from_f64(self.q);
         let exponent = q * row.log_p_label;
         let power = exponent.exp_of_nonpositive();
-        RowLoss::of_log_probability(&row, (T::ONE - power) / q, -power)
+        RowLoss::of_log_probability(&row, -exponent.exp_m1() / q, -power)
     }
 }

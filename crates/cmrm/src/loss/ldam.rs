@@ -20,6 +20,10 @@ impl Ldam {
     /// Scale of the cosine logits in the paper.
     pub const DEFAULT_SCALE: f64 = 30.0;
 
+    /// Largest `scale · max_margin`: `exp(−64)` and its inverse are still far inside the range of single precision.
+    /// Cosines differ by at most 2, so a useful offset is far smaller.
+    pub const MAX_OFFSET: f64 = 64.0;
+
     /// LDAM for observed class counts `n_j`.
     pub fn new(max_margin: f64, scale: f64, class_counts: &[f64]) -> Result<Self> {
         check_parameter(
@@ -29,6 +33,8 @@ impl Ldam {
             "a finite number, at least 0",
         )?;
         check_parameter("scale", scale, scale > 0.0 && scale.is_finite(), "a finite positive number")?;
+        let offset = scale * max_margin;
+        check_parameter("scale · max_margin", offset, offset <= Self::MAX_OFFSET, "at most 64")?;
         if class_counts.is_empty() {
             return Err(Error::Empty { what: "the list of class counts" });
         }
@@ -50,10 +56,7 @@ impl<T: Scalar> Loss<T> for Ldam {
         let offset = T::from_f64(self.offsets[row.label]);
         let shrink = (-offset).exp_of_nonpositive();
         let mass = row.p_others + row.p_label * shrink;
-        if mass <= T::ZERO {
-            // The label holds all the probability and t underflows: only log s̃ = 0 and a zero gradient remain.
-            return RowLoss::of_log_probability(&row, T::ZERO, T::ZERO);
-        }
+        // The mass is positive: where 1 − s[y] underflows, s[y] is one, and t does not underflow (MAX_OFFSET).
         // While the label leads, log(1 + (1−s)/(s·t)) has no cancellation.
         let value = if row.p_others < row.p_label * shrink {
             (row.p_others / (row.p_label * shrink)).ln_1p()

@@ -3,7 +3,8 @@
 //! A loss sees one row at a time, already softened: the probabilities of its label and of its strongest rival, the
 //! logit gap between them, and how unlikely the label is. It answers with its value and with three numbers that span
 //! its gradient. Every loss of the paper fits into that span, which is what lets one pass over the logits serve the
-//! base loss and the envelope together; a loss that does not can add a dense part ([`Loss::add_dense`]).
+//! base loss and the envelope together; a loss that does not can add a dense part
+//! ([`Loss::dense_value`]).
 
 mod config;
 mod cross_entropy;
@@ -45,9 +46,8 @@ pub struct Row<T> {
 
 /// Value of a loss on one row, and its gradient with respect to the scaled logits `u`.
 ///
-/// The gradient is `at_label` at the label and `on_probs · s[j]` at every other class, plus `on_rival` at the rival
-/// (plus the dense part, for a loss that has one). The label's entry is given outright because there `s[y] − 1` would
-/// cancel for every row that is already learned.
+/// The gradient is `at_label` at the label and `on_probs · s[j]` at every other class, plus `on_rival` at the rival.
+/// The label's entry is given outright because there `s[y] − 1` would cancel for every row that is already learned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RowLoss<T> {
     /// The loss.
@@ -100,14 +100,18 @@ pub trait Loss<T: Scalar>: Sync {
         Ok(())
     }
 
-    /// Whether [`Loss::add_dense`] does anything.
+    /// Whether there is a part that a [`Row`] does not show: [`Loss::dense_value`] and [`Loss::add_dense`].
     fn is_dense(&self) -> bool {
         false
     }
 
-    /// Adds `factor` times the part of the gradient (by the scaled logits) that [`RowLoss`] cannot express to `grad`.
-    /// `scaled` are the scaled logits, `probs` their softmax.
-    fn add_dense(&self, _label: usize, _scaled: &[T], _probs: &[T], _factor: T, _grad: &mut [T]) {}
+    /// What is added to the value of [`Loss::row`]. `scaled` are all scaled logits of the row, `probs` their softmax.
+    fn dense_value(&self, _row: &Row<T>, _scaled: &[T], _probs: &[T]) -> T {
+        T::ZERO
+    }
+
+    /// Adds `factor` times the gradient of [`Loss::dense_value`] by the scaled logits to `grad`.
+    fn add_dense(&self, _row: &Row<T>, _scaled: &[T], _probs: &[T], _factor: T, _grad: &mut [T]) {}
 }
 
 impl<T: Scalar, L: Loss<T> + ?Sized> Loss<T> for &L {
@@ -123,8 +127,11 @@ impl<T: Scalar, L: Loss<T> + ?Sized> Loss<T> for &L {
     fn is_dense(&self) -> bool {
         (**self).is_dense()
     }
-    fn add_dense(&self, label: usize, scaled: &[T], probs: &[T], factor: T, grad: &mut [T]) {
-        (**self).add_dense(label, scaled, probs, factor, grad);
+    fn dense_value(&self, row: &Row<T>, scaled: &[T], probs: &[T]) -> T {
+        (**self).dense_value(row, scaled, probs)
+    }
+    fn add_dense(&self, row: &Row<T>, scaled: &[T], probs: &[T], factor: T, grad: &mut [T]) {
+        (**self).add_dense(row, scaled, probs, factor, grad);
     }
 }
 

@@ -1,7 +1,7 @@
 use super::config::BinaryEnvelope;
 use super::risk::risk;
 use super::threshold::Thresholds;
-use crate::error::{Error, Result, check_labels, check_length, check_row_weights};
+use crate::error::{Error, Result, check_labels, check_length, check_parameter, check_row_weights};
 use crate::loss::{Loss, Row};
 use crate::scalar::Scalar;
 
@@ -79,32 +79,30 @@ impl<L> BinaryObjective<L> {
         scratch.probabilities.resize(rows, T::ZERO);
         scratch.losses.resize(rows, T::ZERO);
         scratch.slopes.resize(rows, T::ZERO);
-        let mut sum = 0.0;
+        let mut base = 0.0;
         for i in 0..rows {
             let score = scores[i] * scale;
             let row = two_class_row(score, labels[i] as usize);
-            let answer = self.loss.row(row);
-            if !(score.is_finite() && answer.value.is_finite()) {
-                let what = if scores[i].is_finite() { "loss" } else { "score" };
-                let value = if scores[i].is_finite() { answer.value } else { scores[i] };
-                return Err(Error::non_finite(what, i, 0, value.to_f64()));
-            }
-            let weight = row_weights.map_or(T::ONE, |w| w[i]);
-            let share = weight * T::from_f64(1.0 / weight_sum) * scale;
-            // The score is the logit of class 1; the other logit is fixed at zero.
-            let slope = if labels[i] == 1 { answer.at_label } else { answer.on_probs * row.p_rival + answer.on_rival };
+            let mut answer = self.loss.row(row);
             let mut dense = [T::ZERO; 2];
             if self.loss.is_dense() {
                 let (p1, p0) = if labels[i] == 1 { (row.p_label, row.p_rival) } else { (row.p_rival, row.p_label) };
-                self.loss.add_dense(row.label, &[T::ZERO, score], &[p0, p1], T::ONE, &mut dense);
+                answer.value += self.loss.dense_value(&row, &[T::ZERO, score], &[p0, p1]);
+                self.loss.add_dense(&row, &[T::ZERO, score], &[p0, p1], T::ONE, &mut dense);
             }
-            grad[i] = share * (slope + dense[1]);
+            if !(score.is_finite() && answer.value.is_finite()) {
+                return Err(explain(i, scores[i], score, answer.value));
+            }
+            let share = row_weights.map_or(1.0, |w| w[i].to_f64()) / weight_sum;
+            // The score is the logit of class 1; the other logit is fixed at zero.
+            let slope = if labels[i] == 1 { answer.at_label } else { answer.on_probs * row.p_rival + answer.on_rival };
+            grad[i] = T::from_f64(share) * scale * (slope + dense[1]);
             scratch.losses[i] = answer.value;
             scratch.probabilities[i] = if labels[i] == 1 { row.p_label } else { row.p_others };
-            sum += weight.to_f64() * answer.value.to_f64();
+            base += share * answer.value.to_f64();
         }
-        let base = sum / weight_sum;
         let Some(envelope) = &self.envelope else {
+            check_gradient(grad)?;
             return Ok(BinaryOutcome { base, risk: 0.0, total: base, thresholds: None });
         };
         let BinaryScratch { probabilities, slopes, selection, .. } = scratch;
@@ -114,7 +112,29 @@ impl<L> BinaryObjective<L> {
             let other = (-(scores[i] * scale)).sigmoid();
             grad[i] += slopes[i] * scale * probabilities[i] * other;
         }
-        Ok(BinaryOutcome { base, risk: found.risk, total: base + found.risk, thresholds: Some(found.thresholds) })
+        check_gradient(grad)?;
+        let total = base + found.risk;
+        check_parameter("base loss + risk", total, total.is_finite(), "a finite number; lower the lambdas")?;
+        Ok(BinaryOutcome { base, risk: found.risk, total, thresholds: Some(found.thresholds) })
+    }
+}
+
+/// Names the number that is not finite: the score, the score times the loss's scale, or the loss.
+#[cold]
+fn explain<T: Scalar>(row: usize, score: T, scaled: T, loss: T) -> Error {
+    let (what, value) = match (score.is_finite(), scaled.is_finite()) {
+        (false, _) => ("score", score),
+        (true, false) => ("scaled score", scaled),
+        (true, true) => ("loss", loss),
+    };
+    Error::non_finite(what, row, 0, value.to_f64())
+}
+
+/// Refuses a gradient that left the range of the number type.
+fn check_gradient<T: Scalar>(grad: &[T]) -> Result<()> {
+    match grad.iter().position(|g| !g.is_finite()) {
+        None => Ok(()),
+        Some(row) => Err(Error::non_finite("gradient", row, 0, grad[row].to_f64())),
     }
 }
 

@@ -1,0 +1,199 @@
+//! Labels of any type as class indices, with their names kept.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Problem, Result};
+use crate::table::{Column, Values, closest};
+
+/// What to do with a row that has no label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissingLabels {
+    /// Refuse the data.
+    #[default]
+    Refuse,
+    /// Keep the row aside as unlabelled.
+    HoldOut,
+}
+
+/// How labels are read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LabelOptions {
+    /// What to do with a row that has no label.
+    pub missing: MissingLabels,
+    /// The classes, if a model has fixed them; otherwise they are the labels that occur.
+    pub classes: Option<Vec<String>>,
+}
+
+/// Class indices and the names that belong to them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labels {
+    /// Class index of each labelled row.
+    pub indices: Vec<u32>,
+    /// Names of the classes: in numeric order if every one is a number, else in the order of their code points.
+    pub classes: Vec<String>,
+}
+
+/// Labels, and the rows they belong to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabelledRows {
+    /// The labels of `rows`.
+    pub labels: Labels,
+    /// Positions of the labelled rows, in order.
+    pub rows: Vec<usize>,
+    /// Positions of the rows without a label, in order; empty unless they are held out.
+    pub unlabelled: Vec<usize>,
+}
+
+impl LabelledRows {
+    /// Turns a column into class indices. `first_row` is the column's first row in its file, for messages.
+    pub fn encode(column: &Column, first_row: u64, options: &LabelOptions) -> Result<Self> {
+        let (codes, levels) = codes_of(column);
+        let mut rows = Vec::with_capacity(codes.len());
+        let mut unlabelled = Vec::new();
+        let mut used = vec![false; levels.len()];
+        for (row, &code) in codes.iter().enumerate() {
+            if !column.missing.at(row) {
+                used[code as usize] = true;
+                rows.push(row);
+            } else if options.missing == MissingLabels::HoldOut {
+                unlabelled.push(row);
+            } else {
+                return Err(Error::new(Problem::MissingLabel)
+                    .at_row(first_row + row as u64)
+                    .in_column(&*column.name)
+                    .way_out("fill it in, delete the row, or hold rows without a label out as unlabelled"));
+            }
+        }
+        let (classes, index_of_level) = match &options.classes {
+            Some(classes) => (classes.clone(), known_classes(classes, &levels)),
+            None => found_classes(&levels, &used),
+        };
+        if options.classes.is_none() {
+            match classes.as_slice() {
+                [] => {
+                    return Err(Error::new(Problem::Empty("the label column".into())).in_column(&*column.name));
+                }
+                [class] => {
+                    return Err(Error::new(Problem::OneClass { class: class.clone() })
+                        .in_column(&*column.name)
+                        .way_out("check that this is the label column"));
+                }
+                _ => {}
+            }
+        }
+        let mut indices = Vec::with_capacity(rows.len());
+        for &row in &rows {
+            let level = codes[row] as usize;
+            indices.push(index_of_level[level].ok_or_else(|| {
+                let label = levels[level].clone();
+                let near = closest(&label, &classes);
+                Error::new(Problem::UnknownLabel { label, classes: classes.len(), near })
+                    .at_row(first_row + row as u64)
+                    .in_column(&*column.name)
+                    .way_out("correct the label, or fit on data that has this class")
+            })?);
+        }
+        Ok(LabelledRows { labels: Labels { indices, classes }, rows, unlabelled })
+    }
+}
+
+/// The column's cells as codes into a list of texts; missing cells have code zero.
+fn codes_of(column: &Column) -> (Vec<u32>, Vec<String>) {
+    if let Values::Categorical { codes, levels } = &column.values {
+        return (codes.clone(), levels.clone());
+    }
+    let mut levels = Vec::new();
+    let mut known: HashMap<String, u32> = HashMap::new();
+    let codes = (0..column.len())
+        .map(|row| match column.text(row) {
+            None => 0,
+            Some(text) => *known.entry(text.into_owned()).or_insert_with_key(|text| {
+                levels.push(text.clone());
+                levels.len() as u32 - 1
+            }),
+        })
+        .collect();
+    (codes, levels)
+}
+
+fn known_classes(classes: &[String], levels: &[String]) -> Vec<Option<u32>> {
+    let index: HashMap<&str, u32> = classes.iter().map(String::as_str).zip(0..).collect();
+    levels.iter().map(|level| index.get(level.as_str()).copied()).collect()
+}
+
+/// The levels that occur, in order, and the place of each level among them.
+fn found_classes(levels: &[String], used: &[bool]) -> (Vec<String>, Vec<Option<u32>>) {
+    let mut order: Vec<usize> = (0..levels.len()).filter(|&level| used[level]).collect();
+    let numbers: Option<Vec<f64>> =
+        levels.iter().map(|level| level.parse().ok().filter(|value: &f64| !value.is_nan())).collect();
+    match numbers {
+        // `1` and `1.0` are two labels with one number: their text decides then.
+        Some(numbers) => order.sort_by(|&a, &b| {
+            numbers[a].partial_cmp(&numbers[b]).unwrap_or(Ordering::Equal).then_with(|| levels[a].cmp(&levels[b]))
+        }),
+        None => order.sort_by(|&a, &b| levels[a].cmp(&levels[b])),
+    }
+    let mut index = vec![None; levels.len()];
+    for (place, &level) in order.iter().enumerate() {
+        index[level] = Some(place as u32);
+    }
+    (order.into_iter().map(|level| levels[level].clone()).collect(), index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{ColumnBuilder, Kind};
+
+    fn with_gap(cells: &[Option<&str>]) -> Column {
+        let mut builder = ColumnBuilder::new(Kind::Categorical);
+        for cell in cells {
+            match cell {
+                Some(text) => builder.push_name(text),
+                None => builder.push_missing(),
+            }
+        }
+        builder.finish("y")
+    }
+
+    #[test]
+    fn numbers_sort_as_numbers_and_names_as_names() {
+        let encode = |cells: &[&str]| {
+            LabelledRows::encode(&Column::categorical("y", cells), 0, &LabelOptions::default()).unwrap().labels
+        };
+        let labels = encode(&["10", "9", "10", "-1"]);
+        assert_eq!((labels.classes, labels.indices), (vec!["-1".into(), "9".into(), "10".into()], vec![2, 1, 2, 0]));
+        let labels = encode(&["b", "10", "a", "b"]);
+        assert_eq!((labels.classes, labels.indices), (vec!["10".into(), "a".into(), "b".into()], vec![2, 0, 1, 2]));
+        let numeric = Column::numeric("y", vec![1.0, 0.0, 1.0]);
+        let labels = LabelledRows::encode(&numeric, 0, &LabelOptions::default()).unwrap().labels;
+        assert_eq!((labels.classes, labels.indices), (vec!["0".into(), "1".into()], vec![1, 0, 1]));
+    }
+
+    #[test]
+    fn a_missing_label_is_refused_or_held_out() {
+        let column = with_gap(&[Some("a"), None, Some("b"), None]);
+        let error = LabelledRows::encode(&column, 100, &LabelOptions::default()).unwrap_err().to_string();
+        assert!(error.starts_with("row 101, column 'y': the label is missing"), "{error}");
+        let options = LabelOptions { missing: MissingLabels::HoldOut, classes: None };
+        let held = LabelledRows::encode(&column, 0, &options).unwrap();
+        assert_eq!((held.rows, held.unlabelled, held.labels.indices), (vec![0, 2], vec![1, 3], vec![0, 1]));
+    }
+
+    #[test]
+    fn one_class_none_and_an_unknown_one_are_refused() {
+        let refuse = |column: &Column, classes: Option<&[&str]>| {
+            let classes = classes.map(|classes| classes.iter().map(|class| class.to_string()).collect());
+            let options = LabelOptions { missing: MissingLabels::HoldOut, classes };
+            LabelledRows::encode(column, 0, &options).unwrap_err().to_string()
+        };
+        assert!(refuse(&with_gap(&[Some("a"), Some("a")]), None).contains("every label is 'a'"));
+        assert!(refuse(&with_gap(&[None, None]), None).contains("the label column is empty"));
+        let unknown = refuse(&with_gap(&[Some("cat"), Some("dgo")]), Some(&["cat", "dog"]));
+        assert!(unknown.contains("row 1") && unknown.contains("did you mean 'dog'?"), "{unknown}");
+    }
+}

@@ -1,0 +1,39 @@
+//! A column as the kind it has to be, where that is possible without guessing.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, Problem, Result};
+use crate::table::{Column, ColumnBuilder, Kind, Values};
+
+/// The column itself, or a copy of the wanted kind. Anything has a text; text is parsed; booleans are zero and one.
+/// A cell that cannot be turned is refused with its row.
+pub(super) fn as_kind<'a>(column: &'a Column, kind: Kind, first_row: u64) -> Result<Cow<'a, Column>> {
+    if column.kind() == kind {
+        return Ok(Cow::Borrowed(column));
+    }
+    let mut builder = ColumnBuilder::new(kind);
+    for row in 0..column.len() {
+        let Some(text) = column.text(row) else {
+            builder.push_missing();
+            continue;
+        };
+        let fits = match (&column.values, kind) {
+            (Values::Boolean(values), Kind::Numeric) => {
+                builder.push_number(f64::from(u8::from(values[row])));
+                true
+            }
+            (Values::Numeric(values), Kind::Boolean) if values[row] == 0.0 || values[row] == 1.0 => {
+                builder.push_boolean(values[row] == 1.0);
+                true
+            }
+            _ => builder.push_text(&text),
+        };
+        if !fits {
+            return Err(Error::new(Problem::NotOfKind { text: text.into_owned(), kind })
+                .at_row(first_row + row as u64)
+                .in_column(&*column.name)
+                .way_out(format!("the column has to be {kind}: correct the cell, or state the column's kind")));
+        }
+    }
+    Ok(Cow::Owned(builder.finish(&column.name)))
+}

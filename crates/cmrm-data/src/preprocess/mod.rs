@@ -1,0 +1,133 @@
+//! From columns to numbers: learned on the training rows, stored with the model, applied by column name.
+
+mod column_fit;
+mod convert;
+mod fit;
+mod matching;
+mod moments;
+mod note;
+mod options;
+mod plan;
+mod summary;
+mod transform;
+
+pub use fit::Fitter;
+pub use note::Note;
+pub use options::{CategoryEncoding, DateEncoding, MissingCategory, MissingCells, PreprocessOptions};
+pub use plan::{ColumnPlan, DatePart, Encoder, Fill, Scale};
+pub use summary::{ColumnSummary, Summary};
+pub use transform::Transformed;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Features;
+use crate::error::{Error, Problem, Result};
+use crate::read::{Expected, ExpectedColumn};
+use crate::table::check_rows;
+
+/// Version of the stored form.
+pub const FORMAT: u32 = 1;
+/// Most columns that a stored pipeline may have, and most features that may come of them.
+pub const MAX_FEATURES: usize = 1 << 24;
+
+/// A fitted pipeline. [`Preprocess::to_json`] and [`Preprocess::from_json`] keep every bit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preprocess {
+    format: u32,
+    /// Whether the training data had no column names.
+    unnamed: bool,
+    /// Columns of the training data besides label and row names.
+    inputs: usize,
+    nan_is_missing: bool,
+    columns: Vec<ColumnPlan>,
+}
+
+impl Preprocess {
+    /// Learns from the rows at `rows` and looks at no other.
+    pub fn fit(features: &Features, rows: &[usize], options: &PreprocessOptions) -> Result<(Self, Vec<Note>)> {
+        check_rows(rows, features.rows())?;
+        let mut training = vec![false; features.rows()];
+        for &row in rows {
+            training[row] = true;
+        }
+        let mut fitter = Fitter::new(features, options)?;
+        fitter.update(features, &training)?;
+        fitter.finish()
+    }
+
+    /// What becomes of each column.
+    pub fn columns(&self) -> &[ColumnPlan] {
+        &self.columns
+    }
+
+    /// Number of features.
+    pub fn width(&self) -> usize {
+        self.columns.iter().map(ColumnPlan::width).sum()
+    }
+
+    /// Names of the features.
+    pub fn feature_names(&self) -> Vec<String> {
+        let mut names = Vec::with_capacity(self.width());
+        for column in &self.columns {
+            column.feature_names(&mut names);
+        }
+        names
+    }
+
+    /// What a reader should look for in data for this pipeline.
+    pub fn expected(&self) -> Expected {
+        let columns = self.columns.iter();
+        Expected {
+            columns: columns
+                .map(|column| ExpectedColumn {
+                    name: column.name.clone(),
+                    kind: column.kind,
+                    needed: column.width() > 0,
+                })
+                .collect(),
+            unnamed: self.unnamed,
+        }
+    }
+
+    /// The stored form.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string_pretty(self).map_err(|error| Error::malformed("preprocessing", error))
+    }
+
+    /// Reads the stored form; refuses other versions and what no fit produces.
+    pub fn from_json(text: &str) -> Result<Self> {
+        /// The version is looked at first, so that a later one is named as such and not as a typing error.
+        #[derive(Deserialize)]
+        struct Version {
+            format: u64,
+        }
+        let malformed = |error: serde_json::Error| Error::malformed("preprocessing", error);
+        let version: Version = serde_json::from_str(text).map_err(malformed)?;
+        if version.format != u64::from(FORMAT) {
+            return Err(Error::new(Problem::Version {
+                what: "the preprocessing",
+                found: version.format,
+                supported: u64::from(FORMAT),
+            })
+            .way_out("use the program's version that wrote it, or fit again"));
+        }
+        let pipeline: Preprocess = serde_json::from_str(text).map_err(malformed)?;
+        pipeline.check()?;
+        Ok(pipeline)
+    }
+
+    fn check(&self) -> Result<()> {
+        for column in &self.columns {
+            column.check()?;
+        }
+        crate::table::refuse_duplicates(self.columns.iter().map(|column| column.name.as_str()))?;
+        if self.columns.len() > self.inputs || self.inputs > MAX_FEATURES || self.width() > MAX_FEATURES {
+            return Err(Error::malformed("preprocessing", "the numbers of columns do not agree"));
+        }
+        if self.width() == 0 {
+            return Err(Error::malformed("preprocessing", "it yields no feature"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,334 @@
+//! Applying a pipeline.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::column_fit::{missing_cell, non_finite};
+use super::convert::as_kind;
+use super::plan::{ColumnPlan, Encoder, Fill, Scale, days, from_days};
+use super::{Note, Preprocess};
+use crate::dataset::{Dataset, Features, Input};
+use crate::error::{Error, Problem, Result};
+use crate::labels::LabelledRows;
+use crate::table::{Column, Values};
+
+/// Most unknown names that a note quotes.
+const EXAMPLES: usize = 3;
+
+/// Features as numbers, row by row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transformed {
+    /// The numbers, all finite.
+    pub values: Vec<f32>,
+    /// Numbers in a row.
+    pub width: usize,
+    /// What there is to say.
+    pub notes: Vec<Note>,
+}
+
+impl Preprocess {
+    /// Turns every row into numbers.
+    pub fn transform(&self, features: &Features) -> Result<Transformed> {
+        let width = self.width();
+        let mut notes = Vec::new();
+        let mut values = vec![0.0; features.rows() * width];
+        let first_row = features.first_row();
+        match features {
+            Features::Table(table) => {
+                let places = self.match_table(table, &mut notes)?;
+                let mut offset = 0;
+                for (plan, place) in self.columns.iter().zip(places) {
+                    if let (Some(place), true) = (place, plan.width() > 0) {
+                        let column = as_kind(&table.columns()[place], plan.kind, first_row)?;
+                        let out = Output { values: &mut values, width, offset, first_row };
+                        self.write_column(plan, &column, out, &mut notes)?;
+                    }
+                    offset += plan.width();
+                }
+            }
+            Features::Array(array) => {
+                let places = self.match_array(array, &mut notes)?;
+                self.write_array(array, &places, &mut values, &mut notes)?;
+            }
+        }
+        Ok(Transformed { values, width, notes })
+    }
+
+    /// The labelled rows of an input as the training side takes them.
+    pub fn dataset(&self, input: &Input, labelled: &LabelledRows) -> Result<(Dataset, Vec<Note>)> {
+        let in_file = |error: Error| error.in_file(&input.source);
+        let rows = &labelled.rows;
+        let first_row = input.features.first_row();
+        let whole = rows.len() == input.features.rows() && rows.iter().zip(0..).all(|(&row, at)| row == at);
+        let transformed = self.transform(&input.features).map_err(in_file)?;
+        let mut data = Dataset {
+            features: transformed.values,
+            feature_names: self.feature_names(),
+            labels: labelled.labels.indices.clone(),
+            classes: labelled.labels.classes.clone(),
+            rows: rows.iter().map(|&row| first_row + row as u64).collect(),
+            image: input.features.image().filter(|image| image.channels * image.height * image.width == self.width()),
+        };
+        if !whole {
+            crate::table::check_rows(rows, input.features.rows()).map_err(in_file)?;
+            let width = self.width();
+            // Rows without a label lie between; they are closed up in place.
+            let mut at = 0;
+            for &row in rows {
+                data.features.copy_within(row * width..(row + 1) * width, at * width);
+                at += 1;
+            }
+            data.features.truncate(at * width);
+        }
+        if data.labels.len() * data.width() != data.features.len() {
+            return Err(in_file(Error::new(Problem::Shape {
+                what: "labels, one for each labelled row".into(),
+                expected: rows.len() as u64,
+                found: data.labels.len() as u64,
+            })));
+        }
+        Ok((data, transformed.notes))
+    }
+
+    fn write_column(&self, plan: &ColumnPlan, column: &Column, out: Output<'_>, notes: &mut Vec<Note>) -> Result<()> {
+        let mut writer = CellWriter { plan, out, filled: 0, unknown: 0, examples: BTreeSet::new() };
+        match &column.values {
+            Values::Categorical { codes, levels } => {
+                let places: HashMap<&str, usize> = plan.levels().iter().map(String::as_str).zip(0..).collect();
+                let places: Vec<Option<usize>> =
+                    levels.iter().map(|level| places.get(level.as_str()).copied()).collect();
+                for (row, &code) in codes.iter().enumerate() {
+                    if column.missing.at(row) {
+                        writer.missing(row)?;
+                    } else {
+                        writer.level(row, places[code as usize], &levels[code as usize])?;
+                    }
+                }
+            }
+            Values::Numeric(values) => {
+                for (row, &value) in values.iter().enumerate() {
+                    if column.missing.at(row) || value.is_nan() && self.nan_is_missing {
+                        writer.missing(row)?;
+                    } else {
+                        writer.number(row, f64::from(value as f32), value)?;
+                    }
+                }
+            }
+            Values::Boolean(values) => {
+                for (row, &value) in values.iter().enumerate() {
+                    let value = f64::from(u8::from(value));
+                    if column.missing.at(row) { writer.missing(row)? } else { writer.number(row, value, value)? }
+                }
+            }
+            Values::Date(values) => {
+                for (row, &value) in values.iter().enumerate() {
+                    if column.missing.at(row) { writer.missing(row)? } else { writer.date(row, value)? }
+                }
+            }
+        }
+        writer.remark(notes);
+        Ok(())
+    }
+
+    fn write_array(
+        &self,
+        array: &crate::dataset::Array,
+        places: &[Option<usize>],
+        values: &mut [f32],
+        notes: &mut Vec<Note>,
+    ) -> Result<()> {
+        let width = self.width();
+        let first_row = array.first_row();
+        let mut filled = vec![0u64; self.columns.len()];
+        for (row, (from, to)) in
+            array.values().chunks_exact(array.width()).zip(values.chunks_exact_mut(width.max(1))).enumerate()
+        {
+            let mut offset = 0;
+            for (index, (plan, place)) in self.columns.iter().zip(places).enumerate() {
+                let Some(place) = *place else { continue };
+                let value = from[place];
+                let number = match plan.encoder {
+                    Encoder::Number(scale) if !value.is_nan() => {
+                        to[offset] = scale.apply(f64::from(value));
+                        offset += 1;
+                        to[offset - 1]
+                    }
+                    Encoder::Number(_) | Encoder::Dropped => value,
+                    // Only numbers can come out of an array.
+                    _ => return Err(array_kind(plan)),
+                };
+                if value.is_nan() && plan.width() > 0 {
+                    let Some((Fill::Number(fill), true)) = plan.fill.as_ref().map(|fill| (fill, self.nan_is_missing))
+                    else {
+                        return Err(non_finite(value.into(), first_row + row as u64, &plan.name));
+                    };
+                    filled[index] += 1;
+                    if let Encoder::Number(scale) = plan.encoder {
+                        to[offset] = scale.apply(*fill);
+                        offset += 1;
+                    }
+                } else if !number.is_finite() && plan.width() > 0 {
+                    let (value, row) = (f64::from(value), first_row + row as u64);
+                    return Err(match plan.encoder {
+                        Encoder::Number(scale) if value.is_finite() => out_of_scale(value, scale, row, &plan.name),
+                        _ => non_finite(value, row, &plan.name),
+                    });
+                }
+                if plan.flag {
+                    to[offset] = f32::from(u8::from(value.is_nan()));
+                    offset += 1;
+                }
+            }
+        }
+        for (plan, &cells) in self.columns.iter().zip(&filled).filter(|(_, cells)| **cells > 0) {
+            notes.push(imputed(plan, cells));
+        }
+        Ok(())
+    }
+}
+
+/// Where the features of one column go.
+struct Output<'a> {
+    values: &'a mut [f32],
+    width: usize,
+    offset: usize,
+    first_row: u64,
+}
+
+struct CellWriter<'a> {
+    plan: &'a ColumnPlan,
+    out: Output<'a>,
+    filled: u64,
+    unknown: u64,
+    examples: BTreeSet<String>,
+}
+
+impl CellWriter<'_> {
+    fn set(&mut self, row: usize, at: usize, value: f32) {
+        self.out.values[row * self.out.width + self.out.offset + at] = value;
+    }
+
+    /// A number, with what it was before rounding for the message.
+    fn number(&mut self, row: usize, value: f64, given: f64) -> Result<()> {
+        if !value.is_finite() {
+            return Err(non_finite(given, self.out.first_row + row as u64, &self.plan.name));
+        }
+        if let Encoder::Number(scale) = self.plan.encoder {
+            let scaled = scale.apply(value);
+            if !scaled.is_finite() {
+                return Err(out_of_scale(given, scale, self.out.first_row + row as u64, &self.plan.name));
+            }
+            self.set(row, 0, scaled);
+        }
+        Ok(())
+    }
+
+    fn date(&mut self, row: usize, value: i64) -> Result<()> {
+        let place = self.out.first_row + row as u64;
+        let scaled = |raw: f64, scale: &Scale| {
+            let scaled = scale.apply(raw);
+            if scaled.is_finite() { Ok(scaled) } else { Err(out_of_scale(raw, *scale, place, &self.plan.name)) }
+        };
+        match &self.plan.encoder {
+            Encoder::Days(scale) => {
+                let scaled = scaled(days(value), scale)?;
+                self.set(row, 0, scaled);
+            }
+            Encoder::Parts(parts) => {
+                for (at, (part, scale)) in parts.iter().enumerate() {
+                    let scaled = scaled(part.of(value), scale)?;
+                    self.out.values[row * self.out.width + self.out.offset + at] = scaled;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A name by its place among the levels; one without a place leaves zeros, or counts as place −1.
+    fn level(&mut self, row: usize, place: Option<usize>, name: &str) -> Result<()> {
+        if place.is_none() && !matches!(self.plan.encoder, Encoder::Dropped) {
+            self.unknown += 1;
+            if self.examples.len() < EXAMPLES {
+                self.examples.insert(name.to_string());
+            }
+        }
+        match (&self.plan.encoder, place) {
+            (Encoder::OneHot { .. }, Some(place)) => self.set(row, place, 1.0),
+            (Encoder::Ordinal { scale, .. }, place) => {
+                let scaled = scale.apply(place.map_or(-1.0, |place| place as f64));
+                self.set(row, 0, scaled);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn missing(&mut self, row: usize) -> Result<()> {
+        let Some(fill) = &self.plan.fill else {
+            return Err(missing_cell(self.out.first_row + row as u64, &self.plan.name));
+        };
+        self.filled += 1;
+        match (fill, &self.plan.encoder) {
+            (Fill::Number(value), Encoder::Number(_)) => self.number(row, *value, *value)?,
+            (Fill::Number(value), _) => self.date(row, from_days(*value))?,
+            (Fill::Level(level), _) => {
+                let name = self.plan.levels().get(*level).cloned().unwrap_or_default();
+                self.level(row, Some(*level), &name)?;
+            }
+            (Fill::OwnCategory, Encoder::OneHot { levels }) => self.set(row, levels.len(), 1.0),
+            (Fill::OwnCategory, Encoder::Ordinal { levels, scale }) => {
+                let scaled = scale.apply(levels.len() as f64);
+                self.set(row, 0, scaled);
+            }
+            (Fill::OwnCategory, _) => {}
+        }
+        if self.plan.flag {
+            self.set(row, self.plan.width() - 1, 1.0);
+        }
+        Ok(())
+    }
+
+    fn remark(self, notes: &mut Vec<Note>) {
+        if self.filled > 0 {
+            notes.push(imputed(self.plan, self.filled));
+        }
+        if self.unknown > 0 {
+            let examples = self.examples.into_iter().collect();
+            notes.push(Note::UnknownCategories { column: self.plan.name.clone(), cells: self.unknown, examples });
+        }
+    }
+}
+
+fn out_of_scale(value: f64, scale: Scale, row: u64, column: &str) -> Error {
+    Error::new(Problem::OutOfScale { value, deviation: scale.deviation })
+        .at_row(row)
+        .in_column(column)
+        .way_out("correct it, ignore the column, or do not standardise")
+}
+
+fn imputed(plan: &ColumnPlan, cells: u64) -> Note {
+    let with = match &plan.fill {
+        Some(Fill::Number(_)) => "the training rows' typical value".to_string(),
+        Some(Fill::Level(level)) => {
+            format!("the most frequent name, '{}'", plan.levels().get(*level).map_or("", String::as_str))
+        }
+        _ => "a category of its own".to_string(),
+    };
+    Note::Imputed { column: plan.name.clone(), cells, with }
+}
+
+fn array_kind(plan: &ColumnPlan) -> Error {
+    Error::option(format!("an array has only numbers, but the column has to be {}", plan.kind))
+        .in_column(&*plan.name)
+        .way_out("give the data as CSV or Parquet with the model's columns")
+}
+
+impl ColumnPlan {
+    /// The names that count, for a column of names.
+    fn levels(&self) -> &[String] {
+        match &self.encoder {
+            Encoder::OneHot { levels } | Encoder::Ordinal { levels, .. } => levels,
+            _ => &[],
+        }
+    }
+}

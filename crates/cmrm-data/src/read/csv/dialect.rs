@@ -1,0 +1,146 @@
+//! How a text file is written: its delimiter, and whether its first row is a header.
+
+use super::super::source::{io_error, read_head};
+use super::super::{ReadOptions, Source, limits::SAMPLE_BYTES};
+use crate::error::{Error, Problem, Result};
+use crate::table::{date, parse_boolean};
+
+/// Delimiters that are tried, best first where two fit equally well.
+const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
+/// Records of the sample that are looked at.
+const SAMPLE_RECORDS: usize = 500;
+
+/// How a text file is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dialect {
+    /// The byte between cells.
+    pub delimiter: u8,
+    /// Whether the first row names the columns.
+    pub header: bool,
+    pub(super) quote: u8,
+    pub(super) comment: Option<u8>,
+    pub(super) skip_lines: usize,
+}
+
+impl Dialect {
+    /// Detects from the start of the file whatever the options leave open; gives the first row's cells too.
+    pub(super) fn detect(source: &Source, options: &ReadOptions) -> Result<(Dialect, Vec<String>)> {
+        let text = &options.text;
+        let sample = read_head(source.open_unpacked(&options.limits)?, SAMPLE_BYTES).map_err(io_error)?;
+        refuse_other_encodings(&sample)?;
+        let whole = sample.len() < SAMPLE_BYTES;
+        let mut rest = sample.as_slice();
+        for _ in 0..text.skip_lines {
+            rest = rest.iter().position(|&byte| byte == b'\n').map_or(&[], |at| &rest[at + 1..]);
+        }
+        let mut dialect = Dialect {
+            delimiter: text.delimiter.unwrap_or(b','),
+            header: false,
+            quote: text.quote,
+            comment: text.comment,
+            skip_lines: text.skip_lines,
+        };
+        dialect.check()?;
+        if text.delimiter.is_none() {
+            dialect.delimiter = detect_delimiter(&dialect, rest, whole);
+        }
+        let records = dialect.records(rest, whole);
+        let Some(first) = records.first().cloned() else {
+            return Err(Error::new(Problem::Empty("the file".into())));
+        };
+        dialect.header = match (text.header, &options.expected) {
+            (Some(header), _) => header,
+            (None, Some(expected)) if !expected.unnamed => {
+                first.iter().any(|cell| expected.columns.iter().any(|column| column.name == *cell))
+            }
+            _ => detect_header(&records, &text.missing),
+        };
+        Ok((dialect, first))
+    }
+
+    fn check(&self) -> Result<()> {
+        let special = [Some(self.delimiter), Some(self.quote), self.comment];
+        if special.iter().flatten().any(|byte| !byte.is_ascii() || matches!(byte, b'\n' | b'\r')) {
+            return Err(Error::option("delimiter, quote and comment must be ASCII and no line end"));
+        }
+        if self.delimiter == self.quote || Some(self.delimiter) == self.comment || Some(self.quote) == self.comment {
+            return Err(Error::option("delimiter, quote and comment must differ"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn builder(&self) -> csv::ReaderBuilder {
+        let mut builder = csv::ReaderBuilder::new();
+        builder.has_headers(false).flexible(true).delimiter(self.delimiter).quote(self.quote).comment(self.comment);
+        builder
+    }
+
+    /// The sample's records; the last is left out if the sample may cut it.
+    fn records(&self, sample: &[u8], whole: bool) -> Vec<Vec<String>> {
+        let mut reader = self.builder().from_reader(sample);
+        let mut records: Vec<Vec<String>> = reader
+            .byte_records()
+            .map_while(std::result::Result::ok)
+            .take(SAMPLE_RECORDS)
+            .map(|record| record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_string()).collect())
+            .collect();
+        if !whole && records.len() > 1 && records.len() < SAMPLE_RECORDS {
+            records.pop();
+        }
+        records
+    }
+}
+
+fn refuse_other_encodings(sample: &[u8]) -> Result<()> {
+    if sample.starts_with(&[0xff, 0xfe]) || sample.starts_with(&[0xfe, 0xff]) {
+        return Err(Error::new(Problem::NotUtf8 { byte: 0 }).way_out("the file is UTF-16: save it as UTF-8"));
+    }
+    Ok(())
+}
+
+/// The delimiter under which most records have the first one's number of cells, and then the most cells.
+fn detect_delimiter(dialect: &Dialect, sample: &[u8], whole: bool) -> u8 {
+    let mut best = (b',', (0, 0));
+    for delimiter in DELIMITERS {
+        if delimiter == dialect.quote || Some(delimiter) == dialect.comment {
+            continue;
+        }
+        let records = Dialect { delimiter, ..dialect.clone() }.records(sample, whole);
+        let cells = records.first().map_or(0, Vec::len);
+        if cells < 2 {
+            continue;
+        }
+        let agreeing = records.iter().filter(|record| record.len() == cells).count();
+        // Hundredths, so that one ragged row in a long file does not tip the balance to a worse delimiter.
+        let score = (agreeing * 100 / records.len(), cells);
+        if score > best.1 {
+            best = (delimiter, score);
+        }
+    }
+    best.0
+}
+
+/// Whether the first record names columns rather than being one of the rows.
+fn detect_header(records: &[Vec<String>], missing: &[String]) -> bool {
+    let Some((first, rest)) = records.split_first() else { return false };
+    let typed =
+        |cell: &str| cell.parse::<f64>().is_ok() || parse_boolean(cell).is_some() || date::parse(cell).is_some();
+    let absent = |cell: &str| missing.iter().any(|token| token == cell);
+    let counted = |start: usize| {
+        first.iter().filter_map(|cell| cell.parse::<usize>().ok()).enumerate().all(|(at, name)| name == at + start)
+    };
+    if first.iter().any(|cell| typed(cell)) {
+        // Names may be numbers only if they count the columns, as a data frame without names is written.
+        return first.len() > 2 && (counted(0) || counted(1)) && first.iter().filter(|cell| typed(cell)).count() > 1;
+    }
+    if rest.is_empty() {
+        return true;
+    }
+    let column = |at: usize| rest.iter().filter_map(move |record| record.get(at)).filter(|cell| !absent(cell));
+    // A name over numbers is a header for certain.
+    if (0..first.len()).any(|at| column(at).next().is_some() && column(at).all(|cell| typed(cell))) {
+        return true;
+    }
+    // Text over text: names do not come back as cells, categories do.
+    first.iter().all(|cell| !absent(cell)) && (0..first.len()).all(|at| column(at).all(|cell| *cell != first[at]))
+}

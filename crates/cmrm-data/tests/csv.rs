@@ -1,0 +1,184 @@
+//! Text files: dialects, headers, kinds, labels, chunks, and what is refused.
+
+mod common;
+
+use cmrm_data::read::{ReadOptions, TextOptions, open};
+use cmrm_data::{Kind, LabelOptions, Override};
+use common::{cells, csv, labelled, read_csv, table};
+
+fn kinds(text: &str) -> Vec<Kind> {
+    let input = read_csv(text, &ReadOptions::default()).unwrap();
+    table(&input).columns().iter().map(|column| column.kind()).collect()
+}
+
+fn refused(text: impl AsRef<[u8]>, options: &ReadOptions) -> String {
+    read_csv(text, options).unwrap_err().to_string()
+}
+
+#[test]
+fn delimiters_quotes_bom_and_line_ends_make_no_difference() {
+    let expected = vec![vec!["1", "a,b \"c\""], vec!["2.5", "line\nbreak"]];
+    for text in [
+        "n,s\n1,\"a,b \"\"c\"\"\"\n2.5,\"line\nbreak\"\n",
+        "\u{feff}n,s\r\n1,\"a,b \"\"c\"\"\"\r\n2.5,\"line\nbreak\"\r\n",
+        "n\ts\n1\t\"a,b \"\"c\"\"\"\n2.5\t\"line\nbreak\"",
+        "n;s\n\n 1 ;\"a,b \"\"c\"\"\"\n2.5;\"line\nbreak\"\n\n",
+        "n|s\n1|\"a,b \"\"c\"\"\"\n2.5|\"line\nbreak\"\n",
+        "n s\n1 \"a,b \"\"c\"\"\"\n2.5 \"line\nbreak\"\n",
+    ] {
+        let input = read_csv(text, &ReadOptions::default()).unwrap();
+        assert_eq!(cells(&input), expected, "{text:?}");
+        assert_eq!(table(&input).names(), ["n", "s"], "{text:?}");
+    }
+}
+
+#[test]
+fn any_other_delimiter_quote_and_comment_can_be_stated() {
+    let text = TextOptions {
+        delimiter: Some(b'~'),
+        quote: b'\'',
+        comment: Some(b'#'),
+        skip_lines: 1,
+        decimal_comma: true,
+        ..TextOptions::default()
+    };
+    let options = ReadOptions { text, ..ReadOptions::default() };
+    let input = read_csv("made by hand\na~b\n#1~2\n1,5~'x~y'\n", &options).unwrap();
+    assert_eq!(cells(&input), [["1.5", "x~y"]]);
+    let mut same = options.clone();
+    same.text.quote = b'~';
+    assert!(refused("a~b\n", &same).contains("must differ"));
+}
+
+#[test]
+fn headers_are_detected_and_can_be_overridden() {
+    for (text, names) in [
+        ("a,b\n1,2\n", vec!["a", "b"]),
+        ("1,2\n3,4\n", vec!["x0", "x1"]),
+        ("red,1\nblue,2\n", vec!["x0", "x1"]),
+        ("colour,size\nred,big\nred,small\n", vec!["colour", "size"]),
+        ("red,big\nblue,small\nred,small\n", vec!["x0", "x1"]),
+        ("0,1,2,label\n0.5,1.5,2.5,a\n", vec!["0", "1", "2", "label"]),
+        (",a\n0,2\n1,3\n", vec!["column 0", "a"]),
+        ("a,b\n?,x\n", vec!["a", "b"]),
+    ] {
+        let input = read_csv(text, &ReadOptions::default()).unwrap();
+        assert_eq!(table(&input).names(), names, "{text:?}");
+    }
+    let mut options = ReadOptions::default();
+    options.text.header = Some(false);
+    assert_eq!(cells(&read_csv("a,b\n1,2\n", &options).unwrap()), [["a", "b"], ["1", "2"]]);
+    options.text.header = Some(true);
+    assert_eq!(table(&read_csv("1,2\n3,4\n", &options).unwrap()).names(), ["1", "2"]);
+}
+
+#[test]
+fn kinds_are_detected_over_all_rows() {
+    use Kind::{Boolean, Categorical, Date, Numeric};
+    assert_eq!(
+        kinds("a,b,c,d,e\n1,true,2024-01-01,x,\n-2e3,No,2024-01-02T10:00:00Z,1,\nnan,FALSE,?,NA,\n"),
+        [Numeric, Boolean, Date, Categorical, Numeric]
+    );
+    let mut long = String::from("a\n");
+    long.extend((0..50_000).map(|i| format!("{i}\n")));
+    assert_eq!(kinds(&long), [Numeric]);
+    assert_eq!(kinds(&(long + "late\n")), [Categorical]);
+}
+
+#[test]
+fn overrides_keep_the_text_and_refuse_what_does_not_fit() {
+    let mut options = ReadOptions::default();
+    options.overrides.insert("zip".into(), Override::Categorical);
+    options.overrides.insert("note".into(), Override::Ignore);
+    let input = read_csv("zip,note,v\n01234,a,1\n1234,b,2\n", &options).unwrap();
+    assert_eq!(cells(&input), [["01234", "1"], ["1234", "2"]]);
+    assert_eq!(table(&input).skipped(), ["note"]);
+    options.overrides.insert("zip".into(), Override::Date);
+    assert_eq!(
+        refused("zip,note,v\n2024-01-01,a,1\n1234,b,2\n", &options),
+        "t.csv, row 1 (line 3), column 'zip': '1234' is not a date value; correct the cell, or state the column's \
+         kind (numeric, boolean, categorical, date or ignore)"
+    );
+    options.overrides.insert("zap".into(), Override::Ignore);
+    assert!(refused("zip,note,v\n1,a,1\n", &options).contains("did you mean 'zip'?"));
+}
+
+#[test]
+fn labels_keep_their_text_wherever_the_column_is() {
+    for (text, label) in
+        [("y,a\n07,1\n7,2\n", "y"), ("a,y\n1,07\n2,7\n", "-1"), ("1,07\n2,7\n", "1"), ("07,1\n7,2\n", "0")]
+    {
+        let input = read_csv(text, &labelled(label)).unwrap();
+        let labels = input.encode_labels(&LabelOptions::default()).unwrap().labels;
+        assert_eq!((labels.classes, labels.indices), (vec!["07".into(), "7".into()], vec![0, 1]), "{text:?}");
+        assert_eq!(cells(&input), [["1"], ["2"]]);
+        let name = if text.contains('a') { "a" } else { "x0" };
+        assert_eq!(table(&input).names(), [name], "a label's place must not change the features' names");
+    }
+}
+
+#[test]
+fn bad_files_are_refused_with_the_place() {
+    let plain = ReadOptions::default();
+    for (text, options, message) in [
+        (
+            "a,b\n1,2\n3\n",
+            &plain,
+            "t.csv, row 1 (line 3): 1 cells where 2 are expected; put quotes around cells that contain the delimiter \
+             ',', or state the right delimiter",
+        ),
+        ("a,b\n1,2\n3,4,5\n", &plain, "t.csv, row 1 (line 3): 3 cells where 2 are expected"),
+        ("a,b,a\n1,2,3\n", &plain, "t.csv, line 1: the header names 'a' twice, at columns 0 and 2; rename one"),
+        ("", &plain, "t.csv: the file is empty"),
+        ("a,b\n", &plain, "t.csv: the file, apart from its header, is empty"),
+        ("a,label\n1,2\n", &labelled("lable"), "t.csv: there is no column 'lable', did you mean 'label'?"),
+        ("a,label\n1,2\n", &labelled("2"), "t.csv: there is no column '2'; there are 2 columns: use 0 to 1"),
+        ("y\n1\n2\n", &labelled("y"), "t.csv: the list of feature columns is empty"),
+    ] {
+        let error = refused(text, options);
+        assert!(error.starts_with(message), "{text:?}\n{error}\n{message}");
+    }
+    let same = ReadOptions { id: Some("a".into()), ..labelled("a") };
+    assert!(refused("a,b\n1,2\n", &same).contains("both label and row name"));
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_refused_with_their_offset() {
+    let plain = ReadOptions::default();
+    for (bytes, message) in [
+        (&b"a,b\n1,caf\xe9\n"[..], "t.csv, row 0 (line 2): byte 9 is not valid UTF-8"),
+        (b"\xef\xbb\xbfa,b\n1,\"x\"\n2,\"caf\xe9\"\n", "t.csv, row 1 (line 3): byte 19 is not valid UTF-8"),
+        (b"caf\xe9,b\n1,2\n", "t.csv, line 1: byte 3 is not valid UTF-8"),
+        (b"a,b\n\xc3,\xa9\n", "t.csv, row 0 (line 2): byte 4 is not valid UTF-8"),
+        (b"a,b\n1,\xc3", "t.csv, row 0 (line 2): byte 6 is not valid UTF-8"),
+        (b"\xff\xfea\0,\0b\0", "t.csv: byte 0 is not valid UTF-8; the file is UTF-16"),
+    ] {
+        let error = refused(bytes, &ReadOptions { format: Some(cmrm_data::read::Format::Csv), ..plain.clone() });
+        assert!(error.starts_with(message), "{error}\n{message}");
+    }
+}
+
+#[test]
+fn chunks_put_together_are_the_file() {
+    let mut text = String::from("n,s,y\n");
+    for i in 0..1000 {
+        let s = if i % 7 == 0 { "?".to_string() } else { format!("s{}", i % 13) };
+        text += &format!("{},{s},{}\n", i as f64 / 8.0, i % 3);
+    }
+    let options = labelled("y");
+    let whole = read_csv(&text, &options).unwrap();
+    for rows in [1, 7, 999, 1000, 1001] {
+        let opened = open(&csv(&text), &options).unwrap();
+        let mut chunks = opened.chunks(rows).unwrap();
+        let mut joined = chunks.next().unwrap().unwrap();
+        for chunk in chunks {
+            let chunk = chunk.unwrap();
+            assert!(chunk.features.rows() <= rows);
+            assert_eq!(chunk.features.first_row(), joined.features.rows() as u64);
+            joined.append(chunk).unwrap();
+        }
+        assert_eq!(cells(&joined), cells(&whole));
+        let encode = |input: &cmrm_data::Input| input.encode_labels(&LabelOptions::default()).unwrap();
+        assert_eq!(encode(&joined), encode(&whole));
+    }
+}

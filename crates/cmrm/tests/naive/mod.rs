@@ -1,0 +1,171 @@
+//! The formulas written down in the plainest way, to hold the kernel against: no sharing, no care for speed or range.
+
+#![allow(dead_code)] // each test file uses its own part
+
+use cmrm::envelope::{EnvelopeConfig, MarginKind, Normaliser, QuantileKind};
+use cmrm::loss::{Loss, Row, RowLoss};
+
+/// The losses, with their parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Plain {
+    CrossEntropy,
+    Focal(f64),
+    Gce(f64),
+    /// Max margin, scale, class counts.
+    Ldam(f64, f64, Vec<f64>),
+    Hinge,
+    /// The custom loss [`Brier`], with its scale.
+    Brier(f64),
+}
+
+impl Plain {
+    pub fn scale(&self) -> f64 {
+        match self {
+            Plain::Ldam(_, scale, _) | Plain::Brier(scale) => *scale,
+            _ => 1.0,
+        }
+    }
+
+    /// Loss of a row of logits.
+    pub fn loss(&self, logits: &[f64], y: usize) -> f64 {
+        let u: Vec<f64> = logits.iter().map(|z| z * self.scale()).collect();
+        let s = softmax(&u);
+        match self {
+            Plain::CrossEntropy => -s[y].ln(),
+            Plain::Focal(gamma) => -(1.0 - s[y]).powf(*gamma) * s[y].ln(),
+            Plain::Gce(q) => (1.0 - s[y].powf(*q)) / q,
+            Plain::Ldam(max_margin, scale, counts) => {
+                let smallest = counts.iter().fold(f64::INFINITY, |a, &n| a.min(n));
+                let offset = max_margin * counts[y].powf(-0.25) / smallest.powf(-0.25);
+                let mut moved = u.clone();
+                moved[y] -= scale * offset;
+                -softmax(&moved)[y].ln()
+            }
+            Plain::Hinge => (1.0 - (u[y] - u[rival(&u, y)])).max(0.0),
+            Plain::Brier(_) => (0..s.len()).map(|j| (s[j] - f64::from(u8::from(j == y))).powi(2)).sum(),
+        }
+    }
+
+    /// Margin of a row of logits.
+    pub fn margin(&self, kind: MarginKind, logits: &[f64], y: usize) -> f64 {
+        let u: Vec<f64> = logits.iter().map(|z| z * self.scale()).collect();
+        let s = softmax(&u);
+        let r = rival(&u, y);
+        match kind {
+            MarginKind::Probability => s[y] - s[r],
+            MarginKind::Logit => u[y] - u[r],
+            MarginKind::Loss => -self.loss(logits, y),
+        }
+    }
+}
+
+pub fn softmax(u: &[f64]) -> Vec<f64> {
+    let top = u.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+    let e: Vec<f64> = u.iter().map(|x| (x - top).exp()).collect();
+    let sum: f64 = e.iter().sum();
+    e.iter().map(|x| x / sum).collect()
+}
+
+/// The strongest class other than `y`, the lowest index on ties.
+pub fn rival(u: &[f64], y: usize) -> usize {
+    let mut best = if y == 0 { 1 } else { 0 };
+    for j in 0..u.len() {
+        if j != y && u[j] > u[best] {
+            best = j;
+        }
+    }
+    best
+}
+
+/// The threshold by sorting.
+pub fn tau(margins: &[f64], alpha: f64, kind: QuantileKind) -> f64 {
+    let mut sorted = margins.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let m = sorted.len();
+    match kind {
+        QuantileKind::Conformal => {
+            let k = (alpha * (m as f64 + 1.0)).ceil() as usize;
+            sorted[k.max(1).min(m) - 1]
+        }
+        QuantileKind::Interpolated => {
+            let position = alpha * (m as f64 - 1.0);
+            let below = position.floor() as usize;
+            let above = (below + 1).min(m - 1);
+            sorted[below] + (position - below as f64) * (sorted[above] - sorted[below])
+        }
+    }
+}
+
+pub fn weight(margin: f64, tau: f64, temperature: f64) -> f64 {
+    1.0 / (1.0 + (-(margin - tau) / temperature).exp())
+}
+
+/// The risk at a given threshold; `v` are row weights.
+pub fn risk(margins: &[f64], v: &[f64], tau: f64, config: &EnvelopeConfig) -> f64 {
+    let (mut above, mut below) = (0.0, 0.0);
+    for (&margin, &v) in margins.iter().zip(v) {
+        let w = weight(margin, tau, config.temperature);
+        above += v * w * margin;
+        below += match config.normaliser {
+            Normaliser::Mean => v,
+            Normaliser::Weights => v * w,
+        };
+    }
+    -above / below
+}
+
+/// Mean base loss and risk of a batch at a given threshold.
+pub fn base_and_risk(
+    loss: &Plain,
+    config: &EnvelopeConfig,
+    logits: &[f64],
+    classes: usize,
+    labels: &[u32],
+    v: &[f64],
+    tau: f64,
+) -> (f64, f64) {
+    let rows: Vec<(&[f64], usize)> = logits.chunks(classes).zip(labels.iter().map(|&y| y as usize)).collect();
+    let sum: f64 = rows.iter().zip(v).map(|((z, y), v)| v * loss.loss(z, *y)).sum();
+    let margins: Vec<f64> = rows.iter().map(|(z, y)| loss.margin(config.margin, z, *y)).collect();
+    (sum / v.iter().sum::<f64>(), risk(&margins, v, tau, config))
+}
+
+/// Derivative of `f` at zero by central differences of fourth order.
+pub fn derivative(h: f64, mut f: impl FnMut(f64) -> f64) -> f64 {
+    (8.0 * (f(h) - f(-h)) - (f(2.0 * h) - f(-2.0 * h))) / (12.0 * h)
+}
+
+/// A loss that the library does not have and whose gradient is dense: `Σ_j (s[j] − 1[j = y])²` of the scaled logits.
+#[derive(Debug, Clone, Copy)]
+pub struct Brier {
+    pub scale: f64,
+}
+
+impl Loss<f64> for Brier {
+    fn row(&self, row: Row<f64>) -> RowLoss<f64> {
+        RowLoss::of_log_probability(&row, 0.0, 0.0)
+    }
+
+    fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    fn is_dense(&self) -> bool {
+        true
+    }
+
+    fn dense_value(&self, row: &Row<f64>, _scaled: &[f64], probs: &[f64]) -> f64 {
+        residuals(row.label, probs).map(|r| r * r).sum()
+    }
+
+    fn add_dense(&self, row: &Row<f64>, _scaled: &[f64], probs: &[f64], factor: f64, grad: &mut [f64]) {
+        let mean: f64 = residuals(row.label, probs).zip(probs).map(|(r, s)| r * s).sum();
+        for (j, r) in residuals(row.label, probs).enumerate() {
+            grad[j] += factor * 2.0 * probs[j] * (r - mean);
+        }
+    }
+}
+
+fn residuals(label: usize, probs: &[f64]) -> impl Iterator<Item = f64> + '_ {
+    probs.iter().enumerate().map(move |(j, s)| if j == label { s - 1.0 } else { *s })
+}
