@@ -3,7 +3,9 @@
 
 mod linear_step;
 pub mod npy;
+pub mod scores;
 mod stream;
+pub mod tables;
 
 pub use linear_step::LinearStep;
 pub use stream::Stream;
