@@ -1,10 +1,10 @@
 //! What the envelope costs: `cargo bench -p cmrm-bench`.
 
-use cmrm_bench::{LinearStep, Stream};
+use cmrm_bench::{LinearStep, Stream, on_one_thread};
 use divan::Bencher;
 
 fn main() {
-    divan::main();
+    on_one_thread(divan::main);
 }
 
 /// A step of a linear layer 1024→100, batch 128.

@@ -17,6 +17,12 @@ use cmrm::rng::Rng;
 /// Errors of the measuring programs are for people to read.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
+/// Runs `work` where the kernel finds a pool of one thread: a copy runs on one thread too.
+pub fn on_one_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread can be started");
+    pool.install(work)
+}
+
 /// Numbers from a normal distribution.
 fn normal(rng: &mut Rng, count: usize, scale: f64) -> Vec<f32> {
     (0..count).map(|_| (scale * rng.normal()) as f32).collect()

@@ -7,11 +7,14 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use cmrm_bench::{LinearStep, Stream};
+use cmrm_bench::{LinearStep, Stream, on_one_thread};
 
 fn main() {
     let repeats = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(2000usize).max(1);
+    on_one_thread(|| run(repeats));
+}
 
+fn run(repeats: usize) {
     let (mut plain, mut wrapped) = (LinearStep::new(), LinearStep::new());
     let step = compare(repeats, || plain.base(), || wrapped.enveloped());
     println!("linear step 1024→100, batch 128");

@@ -53,7 +53,9 @@ pub trait Scalar:
     fn sqrt(self) -> Self;
     /// Total order, for selection.
     fn total_cmp(&self, other: &Self) -> std::cmp::Ordering;
-    /// `exp(self)` for arguments that are zero or negative, minus infinity included; a loop over it vectorises.
+    /// `exp(self)` for arguments that are zero or negative, minus infinity included; a loop over it vectorises. It is
+    /// made of fused multiply-adds, which are slow calls unless the code around it is compiled for a processor that has
+    /// them: put loops inside `pulp::Arch::new().dispatch(|| …)`.
     ///
     /// Results below the smallest normal number are flushed to zero (`f32`); NaN gives NaN.
     fn exp_of_nonpositive(self) -> Self;
@@ -62,6 +64,12 @@ pub trait Scalar:
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
         if self > other { self } else { other }
+    }
+
+    /// The smaller of two numbers that are not NaN.
+    #[inline(always)]
+    fn smaller(self, other: Self) -> Self {
+        if self < other { self } else { other }
     }
 
     /// Logistic function, without overflow at either end.
@@ -142,8 +150,8 @@ impl Scalar for f32 {
     float_methods!(f32);
 
     // exp(x) = 2^n · exp(r) with n = round(x / ln 2) and |r| ≤ ln 2 / 2; exp(r) by its Taylor polynomial of degree 7
-    // (truncation below 6e-9). Multiplications and additions are kept apart, not fused, so that a processor without
-    // FMA gives the same bits.
+    // (truncation below 6e-9). The fused multiplications are asked for by name, so every processor gives the same
+    // bits; one without such an instruction computes them slowly.
     #[inline(always)]
     fn exp_of_nonpositive(self) -> Self {
         // Adding 1.5·2^23 rounds to an integer and leaves it in the low bits.
@@ -153,13 +161,13 @@ impl Scalar for f32 {
         // exp(x) is a normal number above this.
         const LOWEST: f32 = -87.336_54;
         let x = if self < LOWEST { LOWEST } else { self };
-        let shifted = x * std::f32::consts::LOG2_E + ROUND;
+        let shifted = x.mul_add(std::f32::consts::LOG2_E, ROUND);
         let n = shifted - ROUND;
-        let r = (x - n * LN2_HIGH) - n * LN2_LOW;
+        let r = n.mul_add(-LN2_LOW, n.mul_add(-LN2_HIGH, x));
         let r2 = r * r;
-        let low = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0));
-        let high = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0));
-        let polynomial = low + (r2 * r2) * high;
+        let low = r2.mul_add(r.mul_add(1.0 / 6.0, 0.5), 1.0 + r);
+        let high = r2.mul_add(r.mul_add(1.0 / 5040.0, 1.0 / 720.0), r.mul_add(1.0 / 120.0, 1.0 / 24.0));
+        let polynomial = (r2 * r2).mul_add(high, low);
         let exponent = shifted.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23;
         let value = polynomial * f32::from_bits(exponent);
         if self < LOWEST { 0.0 } else { value }

@@ -120,6 +120,37 @@ proptest! {
         prop_assert!(margins.iter().filter(|&&x| x <= tau).count() >= k);
     }
 
+    /// Rows of every length, whole blocks and remainders alike, with equal logits among them.
+    #[test]
+    fn a_row_of_any_length_is_summarised_as_by_hand(
+        logits in proptest::collection::vec(prop_oneof![(-3i32..=3).prop_map(f64::from), -9.0..9.0f64], 2..70),
+        label in any::<u32>(),
+        scale in select(vec![1.0, 30.0]),
+    ) {
+        let y = label as usize % logits.len();
+        let counts = vec![1.0; logits.len()];
+        let loss = LossConfig::Ldam { max_margin: 0.0, scale }.validate(&counts).unwrap();
+        let (_, grad, scratch) = evaluate(&loss, config(0.5, 1.0), logits.len(), &logits, &[y as u32]);
+        let row = scratch.states()[0].row;
+        let u: Vec<f64> = logits.iter().map(|z| z * scale).collect();
+        let s = naive::softmax(&u);
+        prop_assert_eq!((row.label, row.rival), (y, naive::rival(&u, y)));
+        prop_assert_eq!(row.logit_gap, u[y] - u[row.rival]);
+        let others: f64 = (0..s.len()).filter(|&j| j != y).map(|j| s[j]).sum();
+        for (found, expected) in [(row.p_label, s[y]), (row.p_rival, s[row.rival]), (row.p_others, others)] {
+            prop_assert!((found - expected).abs() <= 1e-14 * expected, "{found} {expected}");
+        }
+        prop_assert!((row.log_p_label.exp() - s[y]).abs() <= 1e-12 * s[y]);
+        // One row: the weight is ½ and the slope of the risk −½(1 + ½M), λ = 1.
+        let margin = s[y] - s[row.rival];
+        for j in 0..s.len() {
+            let at = |k: usize| f64::from(u8::from(j == k));
+            let margin_slope = s[y] * at(y) - s[row.rival] * at(row.rival) - margin * s[j];
+            let expected = scale * (s[j] - at(y) - 0.5 * (1.0 + 0.5 * margin) * margin_slope);
+            prop_assert!((grad[j] - expected).abs() <= 1e-13 * scale, "{j}: {} {expected}", grad[j]);
+        }
+    }
+
     #[test]
     fn alpha_at_the_ends_takes_the_extreme_margins(margins in margins()) {
         let smallest = margins.iter().copied().fold(f64::INFINITY, f64::min);

@@ -198,7 +198,7 @@ pub fn backward<T: Scalar, L: Loss<T> + ?Sized>(
     stride: usize,
     first_row: usize,
     logits: &[T],
-    row_factors: &dyn Fn(usize) -> T,
+    row_factors: &impl Fn(usize) -> T,
     slopes: Option<(&[T], T)>,
     states: &[RowState<T>],
     grad: &mut [T],
@@ -217,20 +217,20 @@ pub fn backward<T: Scalar, L: Loss<T> + ?Sized>(
     })
 }
 
-struct Backward<'a, T, L: ?Sized> {
+struct Backward<'a, T, L: ?Sized, F> {
     loss: &'a L,
     margin: MarginKind,
     classes: usize,
     stride: usize,
     first_row: usize,
     logits: &'a [T],
-    row_factors: &'a dyn Fn(usize) -> T,
+    row_factors: &'a F,
     slopes: Option<(&'a [T], T)>,
     states: &'a [RowState<T>],
     grad: &'a mut [T],
 }
 
-impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Backward<'_, T, L> {
+impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> pulp::WithSimd for Backward<'_, T, L, F> {
     type Output = Result<()>;
 
     #[inline(always)]

@@ -22,9 +22,12 @@ pub fn couple<T: Scalar>(
     let tau = threshold(margins, config.alpha, config.quantile, scratch).unwrap_or(T::ZERO);
     let sharpness = 1.0 / config.temperature;
     let steepness = T::from_f64(sharpness);
-    for (w, &margin) in weights.iter_mut().zip(margins) {
-        *w = ((margin - tau) * steepness).sigmoid();
-    }
+    // Exponentials are fast where the processor's widest vectors are enabled around them.
+    pulp::Arch::new().dispatch(|| {
+        for (w, &margin) in weights.iter_mut().zip(margins) {
+            *w = ((margin - tau) * steepness).sigmoid();
+        }
+    });
     let v = |i: usize| row_weights.map_or(1.0, |v| v[i].to_f64());
     let mut divisor = 0.0;
     for i in 0..margins.len() {

@@ -45,72 +45,70 @@ fn padded<T: Scalar>(values: &[T], filler: T) -> [T; LANES] {
     block
 }
 
-/// Lane of the label in the block that begins at `start`; past all lanes if it is not there.
-#[inline(always)]
-fn lane_of(label: usize, start: usize) -> u32 {
-    label.wrapping_sub(start).min(LANES) as u32
-}
-
 /// The largest scaled logit other than the label's, and whether no logit is minus infinity. (Other numbers that are not
-/// finite make the sum of exponentials NaN.)
+/// finite make the sum of the exponentials NaN.)
 #[inline(always)]
 fn peak<T: Scalar>(logits: &[T], scale: T, label: usize) -> (T, bool) {
-    let mut peak = Peak { high: [T::NEG_INFINITY; LANES], low: [T::ZERO; LANES] };
+    let label_class = label as u32;
+    let (mut high, mut low) = ([T::NEG_INFINITY; LANES], [T::ZERO; LANES]);
     let (blocks, rest) = logits.as_chunks::<LANES>();
     for (i, block) in blocks.iter().enumerate() {
-        peak.visit(block, scale, lane_of(label, i * LANES));
+        (high, low) = peak_of_block(high, low, block, scale, label_class.wrapping_sub((i * LANES) as u32));
     }
     if !rest.is_empty() {
-        match logits.last_chunk::<LANES>() {
-            Some(block) => peak.visit(block, scale, lane_of(label, logits.len() - LANES)),
+        (high, low) = match logits.last_chunk::<LANES>() {
+            Some(block) => {
+                let start = (logits.len() - LANES) as u32;
+                peak_of_block(high, low, block, scale, label_class.wrapping_sub(start))
+            }
             // Repeating another class changes no maximum.
-            None => peak.visit(&padded(logits, logits[usize::from(label == 0)]), scale, lane_of(label, 0)),
-        }
+            None => {
+                let row = padded(logits, logits[usize::from(label == 0)]);
+                peak_of_block(high, low, &row, scale, label_class)
+            }
+        };
     }
     let mut finite = true;
     for l in 0..LANES {
-        finite &= peak.low[l] > T::NEG_INFINITY;
+        finite &= low[l] > T::NEG_INFINITY;
     }
-    (fold(peak.high, T::larger), finite)
+    (fold(high, T::larger), finite)
 }
 
-struct Peak<T> {
+#[inline(always)]
+fn peak_of_block<T: Scalar>(
     high: [T; LANES],
     low: [T; LANES],
-}
-
-impl<T: Scalar> Peak<T> {
-    #[inline(always)]
-    fn visit(&mut self, block: &[T; LANES], scale: T, label: u32) {
-        for l in 0..LANES {
-            let u = block[l] * scale;
-            let other = if l as u32 == label { T::NEG_INFINITY } else { u };
-            self.high[l] = self.high[l].larger(other);
-            self.low[l] = if u < self.low[l] { u } else { self.low[l] };
-        }
+    block: &[T; LANES],
+    scale: T,
+    label_lane: u32,
+) -> ([T; LANES], [T; LANES]) {
+    let (mut new_high, mut new_low) = (high, low);
+    for l in 0..LANES {
+        let u = block[l] * scale;
+        let other = if l as u32 == label_lane { T::NEG_INFINITY } else { u };
+        new_high[l] = high[l].larger(other);
+        new_low[l] = low[l].smaller(u);
     }
+    (new_high, new_low)
 }
 
 /// `out[j] ← exp(u[j] − top)`; returns the sum of those of the other classes and the first of them that equals
 /// `strongest` (class 0 if none does, which happens only in rows that are refused later).
 #[inline(always)]
 fn exponentials<T: Scalar>(logits: &[T], scale: T, label: usize, strongest: T, top: T, out: &mut [T]) -> (T, usize) {
-    let mut sums = Sums { sums: [T::ZERO; LANES], rivals: [u32::MAX; LANES], scale, strongest, top };
+    let mut sums =
+        Sums { sums: [T::ZERO; LANES], rivals: [u32::MAX; LANES], label: label as u32, scale, strongest, top };
     let (blocks, rest) = logits.as_chunks::<LANES>();
     let (out_blocks, _) = out.as_chunks_mut::<LANES>();
     for (i, (block, out)) in blocks.iter().zip(out_blocks).enumerate() {
-        sums.visit(block, out, i * LANES, lane_of(label, i * LANES), 0, LANES);
+        *out = sums.visit(block, i * LANES, 0, LANES);
     }
     if !rest.is_empty() {
         match (logits.last_chunk::<LANES>(), out.last_chunk_mut::<LANES>()) {
-            (Some(block), Some(out)) => {
-                let start = logits.len() - LANES;
-                sums.visit(block, out, start, lane_of(label, start), LANES - rest.len(), LANES);
-            }
+            (Some(block), Some(out)) => *out = sums.visit(block, logits.len() - LANES, LANES - rest.len(), LANES),
             _ => {
-                let mut block = [T::ZERO; LANES];
-                let row = padded(logits, logits[label]);
-                sums.visit(&row, &mut block, 0, lane_of(label, 0), 0, logits.len());
+                let block = sums.visit(&padded(logits, logits[label]), 0, 0, logits.len());
                 for (o, &e) in out.iter_mut().zip(&block) {
                     *o = e;
                 }
@@ -124,6 +122,7 @@ fn exponentials<T: Scalar>(logits: &[T], scale: T, label: usize, strongest: T, t
 struct Sums<T> {
     sums: [T; LANES],
     rivals: [u32; LANES],
+    label: u32,
     scale: T,
     strongest: T,
     top: T,
@@ -133,17 +132,20 @@ impl<T: Scalar> Sums<T> {
     /// `start` is the class of the first lane; lanes below `first` were counted before, those from `end` on are no
     /// classes.
     #[inline(always)]
-    fn visit(&mut self, block: &[T; LANES], out: &mut [T; LANES], start: usize, label: u32, first: usize, end: usize) {
+    fn visit(&mut self, block: &[T; LANES], start: usize, first: usize, end: usize) -> [T; LANES] {
+        let mut out = [T::ZERO; LANES];
         for l in 0..LANES {
             let lane = l as u32;
+            let class = start as u32 + lane;
             let u = block[l] * self.scale;
             let e = (u - self.top).exp_of_nonpositive();
             out[l] = e;
-            let counts = (lane != label) & (lane >= first as u32) & (lane < end as u32);
+            let counts = (class != self.label) & (lane >= first as u32) & (lane < end as u32);
             self.sums[l] += if counts { e } else { T::ZERO };
-            let found = if counts & (u == self.strongest) { start as u32 + lane } else { u32::MAX };
+            let found = if counts & (u == self.strongest) { class } else { u32::MAX };
             self.rivals[l] = self.rivals[l].min(found);
         }
+        out
     }
 }
 

@@ -66,6 +66,22 @@ impl<L> BinaryObjective<L> {
     where
         L: Loss<T>,
     {
+        // Exponentials are fast where the processor's widest vectors are enabled around them.
+        pulp::Arch::new().dispatch(|| self.evaluate_inline(scores, labels, row_weights, grad, scratch))
+    }
+
+    #[inline(always)]
+    fn evaluate_inline<T: Scalar>(
+        &self,
+        scores: &[T],
+        labels: &[u32],
+        row_weights: Option<&[T]>,
+        grad: &mut [T],
+        scratch: &mut BinaryScratch<T>,
+    ) -> Result<BinaryOutcome<T>>
+    where
+        L: Loss<T>,
+    {
         let rows = scores.len();
         if rows == 0 {
             return Err(Error::Empty { what: "the batch" });
