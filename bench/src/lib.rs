@@ -1,7 +1,11 @@
-//! The work that the benchmarks time, apart from how it is timed.
+//! The work that the benchmarks time, apart from how it is timed; and readers for the files that the programs are
+//! pointed at.
 
 mod linear_step;
+pub mod npy;
+pub mod scores;
 mod stream;
+pub mod tables;
 
 pub use linear_step::LinearStep;
 pub use stream::Stream;
@@ -9,6 +13,9 @@ pub use stream::Stream;
 use cmrm::envelope::{Envelope, Preset};
 use cmrm::loss::LossConfig;
 use cmrm::rng::Rng;
+
+/// Errors of the measuring programs are for people to read.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// Runs `work` where the kernel finds a pool of one thread: a copy runs on one thread too.
 pub fn on_one_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {

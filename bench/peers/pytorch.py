@@ -1,0 +1,85 @@
+"""PyTorch's side of the comparison: reads jobs as lines of JSON, answers with a line of JSON each.
+
+Eager mode, written as one would write it. The envelope is the paper's: probability margins, the k-th smallest as
+threshold, sigmoid weights, mean.
+"""
+
+import json
+import math
+import sys
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+FILES = {}
+
+
+def load(path, dtype):
+    if path not in FILES:
+        FILES[path] = torch.from_numpy(np.load(path)).to(dtype)
+    return FILES[path]
+
+
+def network(inputs, hidden, classes):
+    layers = []
+    for width in hidden:
+        layers += [torch.nn.Linear(inputs, width), torch.nn.ReLU()]
+        inputs = width
+    return torch.nn.Sequential(*layers, torch.nn.Linear(inputs, classes))
+
+
+def envelope_risk(logits, labels, alpha, temperature):
+    probabilities = torch.softmax(logits, dim=1)
+    column = labels.unsqueeze(1)
+    label = probabilities.gather(1, column).squeeze(1)
+    rival = probabilities.scatter(1, column, -math.inf).max(dim=1).values
+    margin = label - rival
+    rows = margin.numel()
+    k = min(max(math.ceil(alpha * (rows + 1)), 1), rows)
+    tau = margin.detach().sort().values[k - 1]
+    weight = torch.sigmoid((margin - tau) / temperature)
+    return -(weight * margin).mean()
+
+
+def train(job):
+    x, y = load(job["x"], torch.float32), load(job["y"], torch.int64)
+    (envelope,) = job["envelopes"]
+    torch.manual_seed(1)
+    model = network(x.shape[1], job["hidden"], job["classes"])
+    optimiser = torch.optim.Adam(model.parameters(), lr=job["lr"], fused=job.get("fused", False) or None)
+    rows = x.shape[0]
+    batch = job["batch"] or rows
+
+    def step(inputs, labels):
+        optimiser.zero_grad()
+        logits = model(inputs)
+        loss = F.cross_entropy(logits, labels)
+        if envelope is not None:
+            loss = loss + envelope["lambda"] * envelope_risk(logits, labels, envelope["alpha"], envelope["temperature"])
+        loss.backward()
+        optimiser.step()
+        return loss.detach()
+
+    losses = []
+    start, cpu_start = time.perf_counter(), time.process_time()
+    for _ in range(job["epochs"]):
+        losses = []
+        if job["batch"] is None:
+            losses.append(step(x, y))
+            continue
+        order = torch.randperm(rows)
+        for chosen in order.split(batch):
+            losses.append(step(x[chosen], y[chosen]))
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
+    return {"seconds": seconds, "cpu_seconds": cpu_seconds, "loss": torch.stack(losses).mean().item()}
+
+
+def main():
+    torch.set_num_threads(int(sys.argv[1]))
+    for line in sys.stdin:
+        print(json.dumps(train(json.loads(line))), flush=True)
+
+
+main()
