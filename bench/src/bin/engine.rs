@@ -40,7 +40,6 @@ enum Job {
         data: DataOf,
         iterations: usize,
         l2: f64,
-        envelope: Option<Knobs>,
     },
     /// A matrix product, for the rate of this machine.
     Product { rows: usize, inner: usize, columns: usize, repeats: usize },
@@ -124,7 +123,7 @@ fn measure(job: Job, files: &mut Files) -> Result<Answer> {
             trainer.run(&mut Silent)?;
             Ok(Answer { time: clock.stop(), loss: last_total(&trainer), parameters: Vec::new() })
         }
-        Job::Fit { data, iterations, l2, envelope } => {
+        Job::Fit { data, iterations, l2 } => {
             files.load(&data)?;
             // Tolerances off: the number of iterations says when to stop.
             let lbfgs = LbfgsConfig { gradient_tolerance: 0.0, function_tolerance: 0.0, ..LbfgsConfig::default() };
@@ -132,7 +131,7 @@ fn measure(job: Job, files: &mut Files) -> Result<Answer> {
             let examples = files.examples(&data.x, &data.y)?;
             // The check of the data counts, as it does inside scikit-learn's `fit`.
             let clock = Clock::start();
-            let mut trainer = Trainer::new(config, vec![arm(0, envelope)], data.classes, examples, None)?;
+            let mut trainer = Trainer::new(config, vec![Arm::base(LossConfig::CrossEntropy)], data.classes, examples, None)?;
             trainer.run(&mut Silent)?;
             let time = clock.stop();
             let loss = last_total(&trainer);

@@ -4,6 +4,7 @@
 //! does not depend on the split.
 
 use super::config::MarginKind;
+use super::narrow::{self, Short};
 use super::soften::soften;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Row, RowLoss};
@@ -123,6 +124,9 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
     fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
         let scale = self.loss.scale();
         let mut dense = DenseRow::new(self.loss, self.classes);
+        if self.classes <= narrow::MOST_CLASSES && dense.is_none() {
+            return self.short_rows(scale);
+        }
         for i in 0..self.states.len() {
             let logits = &self.logits[i * self.stride..][..self.classes];
             let grad = &mut self.grad[i * self.stride..][..self.classes];
@@ -141,6 +145,39 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
             self.margins[i] = margin;
             if !(state.loss.value.is_finite() && margin.is_finite() && state.row.log_p_label.is_finite()) {
                 return Err(explain(logits, scale, self.first_row + i, label, state.loss.value));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Scalar, L: Loss<T> + ?Sized> Forward<'_, T, L> {
+    /// Rows of few classes, several at a time.
+    #[inline(always)]
+    fn short_rows(self, scale: T) -> Result<()> {
+        let Forward { loss, margin, classes, stride, first_row, logits, labels, grad, states, margins } = self;
+        if let Some(i) = labels.iter().position(|&label| label as usize >= classes) {
+            return Err(Error::Label { row: first_row + i, label: labels[i], classes });
+        }
+        let mut short = Short::new();
+        for start in (0..states.len()).step_by(narrow::ROWS) {
+            let end = states.len().min(start + narrow::ROWS);
+            let (logits, grad) = (&logits[start * stride..], &mut grad[start * stride..]);
+            short.soften(logits, classes, stride, scale, &labels[start..end], grad);
+            for i in start..end {
+                let (r, label, state) = (i - start, labels[i] as usize, &mut states[i]);
+                (state.row, state.normaliser) = short.row(r, label);
+                state.loss = loss.row(state.row);
+                margins[i] = state.margin(margin);
+                if !(state.loss.value.is_finite() && margins[i].is_finite() && state.row.log_p_label.is_finite()) {
+                    return Err(explain(
+                        &logits[r * stride..][..classes],
+                        scale,
+                        first_row + i,
+                        label,
+                        state.loss.value,
+                    ));
+                }
             }
         }
         Ok(())

@@ -12,6 +12,7 @@
 pub mod binary;
 mod config;
 mod kernel;
+mod narrow;
 mod objective;
 mod preset;
 mod quantile;
