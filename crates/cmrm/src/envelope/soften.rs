@@ -21,7 +21,10 @@ pub(super) fn soften<T: Scalar>(logits: &[T], scale: T, label: usize, out: &mut 
     let label_exp = out[label];
     let sum = others + label_exp;
     let normaliser = T::ONE / sum;
-    let log_p_label = if at_label >= strongest { -others.ln_1p() } else { (at_label - top) - sum.ln() };
+    // The largest exponential is one. If it is the label's, `others` is all that is added to it, without cancellation
+    // when it is tiny; if not, log s[y] is far from zero and the rounding of `sum − 1` does not show.
+    let beside_top = if at_label >= strongest { others } else { sum - T::ONE };
+    let log_p_label = (at_label - top) - beside_top.ln_1p_of_nonnegative();
     let row = Row {
         label,
         rival,

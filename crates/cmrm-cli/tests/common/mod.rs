@@ -1,0 +1,38 @@
+//! Running the command in a folder of its own.
+#![allow(dead_code)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `cmrm` in `folder`.
+pub fn cmrm(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cmrm")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// Runs it, insists on success, and gives standard output.
+pub fn succeed(folder: &Path, arguments: &[&str]) -> String {
+    let output = cmrm(folder, arguments);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "cmrm {arguments:?} gave {}:\n{words}", output.status);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs it, insists on exit code 2, and gives standard error.
+pub fn refuse(folder: &Path, arguments: &[&str]) -> String {
+    let output = cmrm(folder, arguments);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "cmrm {arguments:?}:\n{words}");
+    words
+}
+
+/// A small table with numbers, a category and a yes/no label that depends on them.
+pub fn write_table(path: &Path, rows: usize) {
+    let mut text = String::from("age,plan,visits,churned\n");
+    for i in 0..rows {
+        let (age, visits) = (20 + (i * 7) % 50, (i * 13) % 30);
+        let plan = ["free", "basic", "gold"][i % 3];
+        let churned = if age + 2 * visits + 10 * (i % 3) > 75 { "yes" } else { "no" };
+        text += &format!("{age},{plan},{visits},{churned}\n");
+    }
+    std::fs::write(path, text).unwrap();
+}

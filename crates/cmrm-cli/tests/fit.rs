@@ -1,0 +1,175 @@
+//! `cmrm fit`, as a user runs it.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{cmrm, refuse, succeed, write_table};
+use serde_json::Value;
+
+const QUICK: [&str; 4] = ["--epochs", "4", "--hidden", "16"];
+
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    serde_json::from_str(&succeed(folder, arguments)).unwrap()
+}
+
+fn accuracy(summary: &Value, arm: usize) -> f64 {
+    summary["arms"][arm]["metrics"][0]["value"].as_f64().unwrap()
+}
+
+#[test]
+fn noisy_digits_end_in_a_better_envelope_and_mostly_true_suspects() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["fit", "digits", "--noise", "symmetric:0.4", "--seed", "1", "--out", "run", "--json", "--quiet"];
+    let summary = json(folder.path(), &arguments);
+    assert_eq!(summary["schema"], "cmrm/fit/1");
+    assert_eq!(summary["judged_by"], "clean");
+    assert_eq!(summary["arms"][0]["name"], "base");
+    assert!(accuracy(&summary, 1) > accuracy(&summary, 0), "{summary}");
+    assert!(summary["suspects"]["precision"].as_f64().unwrap() > 0.9);
+    for file in ["config.toml", "metrics.jsonl", "model.safetensors", "base.safetensors", "preprocess.json", "run.json"] {
+        assert!(folder.path().join("run").join(file).is_file(), "{file}");
+    }
+    let margins = fs::read(folder.path().join("run/margins.parquet")).unwrap();
+    assert_eq!(&margins[..4], b"PAR1");
+    let report = fs::read_to_string(folder.path().join("run/report.md")).unwrap();
+    assert!(report.contains("| accuracy"), "{report}");
+}
+
+#[test]
+fn threads_do_not_change_a_byte_of_the_models() {
+    let folder = tempfile::tempdir().unwrap();
+    for (threads, out) in [("1", "one"), ("3", "three")] {
+        let mut arguments = vec!["fit", "breast-cancer", "--threads", threads, "--out", out, "--noise", "binary:0.2", "-q"];
+        arguments.extend(QUICK);
+        succeed(folder.path(), &arguments);
+    }
+    for file in ["model.safetensors", "base.safetensors", "metrics.jsonl", "margins.parquet", "calibration.safetensors"] {
+        let read = |run: &str| fs::read(folder.path().join(run).join(file)).unwrap();
+        assert_eq!(read("one"), read("three"), "{file}");
+    }
+}
+
+#[test]
+fn a_table_of_ones_own_is_read_split_and_judged_by_its_observed_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    write_table(&folder.path().join("customers.csv"), 400);
+    let mut arguments = vec!["fit", "customers.csv", "--label", "churned", "--json", "-q"];
+    arguments.extend(["--epochs", "30"]);
+    let summary = json(folder.path(), &arguments);
+    assert_eq!(summary["judged_by"], "observed-validation");
+    assert_eq!(summary["run"], "runs/customers");
+    assert_eq!(summary["data"]["features"], 5);
+    assert!(accuracy(&summary, 1) > 0.85, "{summary}");
+    // A second run takes the next free name.
+    assert_eq!(json(folder.path(), &arguments)["run"], "runs/customers-2");
+}
+
+#[test]
+fn settings_printed_by_a_dry_run_come_back_by_config() {
+    let folder = tempfile::tempdir().unwrap();
+    let toml = succeed(folder.path(), &["fit", "digits", "--lambda", "2.5", "--loss", "gce:0.5", "--dry-run"]);
+    assert!(toml.contains("lambda = 2.5") && toml.contains("q = 0.5"), "{toml}");
+    fs::write(folder.path().join("fit.toml"), &toml).unwrap();
+    assert_eq!(succeed(folder.path(), &["fit", "--config", "fit.toml", "--dry-run"]), toml);
+    let flags_win = succeed(folder.path(), &["fit", "--config", "fit.toml", "--lambda", "3", "--dry-run"]);
+    assert!(flags_win.contains("lambda = 3.0"), "{flags_win}");
+    assert!(!folder.path().join("runs").exists());
+}
+
+#[test]
+fn bad_input_is_refused_with_the_place_and_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_table(&at("good.csv"), 60);
+    let good = fs::read_to_string(at("good.csv")).unwrap();
+    let refused = |arguments: &[&str], expected: &[&str]| {
+        let words = refuse(folder.path(), arguments);
+        for part in expected {
+            assert!(words.contains(part), "{arguments:?} lacks '{part}':\n{words}");
+        }
+    };
+    refused(&["fit"], &["no data", "cmrm fit digits"]);
+    refused(&["fit", "digitz"], &["digitz", "digits"]);
+    refused(&["fit", "absent.csv", "--label", "y"], &["absent.csv"]);
+    refused(&["fit", "good.csv", "--label", "churnd"], &["good.csv", "churnd", "churned"]);
+    refused(&["fit", "good.csv"], &["good.csv", "label"]);
+    fs::write(at("ragged.csv"), good.replacen("21,", "21,9,", 1)).unwrap();
+    fs::write(at("ragged.csv"), format!("{good}30,free,4\n")).unwrap();
+    refused(&["fit", "ragged.csv", "--label", "churned"], &["ragged.csv", "60", "3", "4"]);
+    fs::write(at("blank.csv"), format!("{good}30,free,4,\n")).unwrap();
+    refused(&["fit", "blank.csv", "--label", "churned"], &["blank.csv", "60", "churned", "label is missing"]);
+    fs::write(at("hole.csv"), format!("{good},free,4,yes\n")).unwrap();
+    refused(&["fit", "hole.csv", "--label", "churned", "--validation-share", "0"], &["60", "age", "missing"]);
+    fs::write(at("infinite.csv"), format!("{good}inf,free,4,yes\n")).unwrap();
+    refused(&["fit", "infinite.csv", "--label", "churned", "--validation-share", "0"], &["60", "age"]);
+    fs::write(at("one.csv"), "a,y\n1,no\n2,no\n").unwrap();
+    refused(&["fit", "one.csv", "--label", "y"], &["every label is 'no'", "two classes"]);
+    fs::write(at("few.csv"), "a,y\n1,no\n2,no\n3,no\n4,yes\n5,no\n").unwrap();
+    refused(&["fit", "few.csv", "--label", "y", "--validation-share", "0.9"], &["class 'yes'", "1 rows", "lower"]);
+    fs::write(at("double.csv"), "a,a,y\n1,2,no\n").unwrap();
+    refused(&["fit", "double.csv", "--label", "y"], &["'a' twice"]);
+    fs::write(at("latin.csv"), b"a,y\n1,caf\xe9\n").unwrap();
+    refused(&["fit", "latin.csv", "--label", "y"], &["latin.csv", "UTF-8"]);
+    fs::write(at("typo.toml"), "epoch = 3\n").unwrap();
+    refused(&["fit", "digits", "--config", "typo.toml"], &["typo.toml", "epoch", "did you mean 'epochs'"]);
+    refused(&["fit", "digits", "--alpha", "1"], &["alpha = 1", "(0, 1)"]);
+    refused(&["fit", "digits", "--noise", "symetric:0.4"], &["symetric"]);
+    fs::create_dir(at("full")).unwrap();
+    fs::write(at("full/file"), "").unwrap();
+    refused(&["fit", "digits", "--out", "full"], &["full", "not empty", "--resume"]);
+    fs::write(at("file"), "").unwrap();
+    refused(&["fit", "digits", "--out", "file/run"], &["file"]);
+}
+
+#[test]
+fn missing_cells_and_labels_are_taken_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    write_table(&path, 90);
+    let text = fs::read_to_string(&path).unwrap() + ",free,4,yes\n30,,4,\n";
+    fs::write(&path, text).unwrap();
+    let mut arguments = vec!["fit", "table.csv", "--label", "churned", "--impute", "--hold-out-unlabelled", "--json"];
+    arguments.extend(QUICK);
+    assert_eq!(json(folder.path(), &arguments)["data"]["unlabelled_rows"], 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_fit_goes_on_to_the_same_bytes() {
+    use std::process::{Command, Stdio};
+    let folder = tempfile::tempdir().unwrap();
+    let long = ["fit", "digits", "--epochs", "300", "--hidden", "64", "--noise", "symmetric:0.2"];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cmrm"))
+        .args(long)
+        .args(["--out", "broken"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    // The signal of Ctrl-C.
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let status = child.wait().unwrap();
+    if status.code() == Some(130) {
+        assert!(folder.path().join("broken/checkpoints/last.safetensors").is_file());
+        succeed(folder.path(), &["fit", "--resume", "--out", "broken", "-q"]);
+    } else {
+        assert!(status.success(), "{status}");
+    }
+    succeed(folder.path(), &[&long[..], &["--out", "whole", "-q"]].concat());
+    for file in ["model.safetensors", "base.safetensors", "metrics.jsonl", "margins.parquet"] {
+        let read = |run: &str| fs::read(folder.path().join(run).join(file)).unwrap();
+        assert_eq!(read("broken"), read("whole"), "{file}");
+    }
+}
+
+#[test]
+fn help_and_version_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(succeed(folder.path(), &["--version"]).starts_with("cmrm "));
+    assert!(succeed(folder.path(), &["fit", "--help"]).contains("--noise"));
+    assert_eq!(cmrm(folder.path(), &["nonsense"]).status.code(), Some(2));
+}
