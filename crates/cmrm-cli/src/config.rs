@@ -131,9 +131,11 @@ impl Default for FitConfig {
 impl FitConfig {
     /// Defaults, the file, the flags, in this order.
     pub fn resolve(args: &FitArgs) -> Result<Self> {
-        let mut config = match &args.config {
-            None => FitConfig::default(),
-            Some(path) => FitConfig::read(path)?,
+        let mut config = match (&args.config, &args.out) {
+            (Some(path), _) => FitConfig::read(path)?,
+            // The run's own settings are all that is needed to go on with it.
+            (None, Some(out)) if args.resume => FitConfig::read(&out.join("config.toml"))?,
+            _ => FitConfig::default(),
         };
         macro_rules! take {
             ($($flag:expr => $field:ident),* $(,)?) => { $(if let Some(value) = $flag.clone() { config.$field = value; })* };

@@ -10,9 +10,12 @@ fn the_commands_of_the_readme_run() {
     let folder = tempfile::tempdir().unwrap();
     write_table(&folder.path().join("customers.csv"), 300);
     let mut run = 0;
+    let mut fenced = false;
     for line in readme.lines() {
-        let Some(command) = line.strip_prefix("    ") else { continue };
-        let arguments = command.strip_prefix("cargo run --release -- ").or(command.strip_prefix("./target/release/cmrm "));
+        fenced ^= line.starts_with("```");
+        let Some(command) = line.strip_prefix("    ").filter(|_| !fenced) else { continue };
+        let arguments =
+            command.strip_prefix("cargo run --release -- ").or(command.strip_prefix("./target/release/cmrm "));
         if let Some(arguments) = arguments {
             let arguments: Vec<&str> = arguments.split_whitespace().collect();
             assert!(!succeed(folder.path(), &arguments).is_empty(), "{command}");

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use cmrm::Matrix;
-use cmrm::noise::{NoiseContext, NoisyLabels};
+use cmrm::noise::{NoiseConfig, NoiseContext};
 use cmrm_data::preprocess::Preprocess;
 use cmrm_data::{Dataset, Fingerprint, LabelOptions, LabelledRows, MissingLabels};
 use cmrm_train::Checkpoint;
@@ -23,13 +23,7 @@ use crate::summary::{FitSummary, Labels, Parts};
 use crate::terminal::Terminal;
 
 pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
-    let mut config = FitConfig::resolve(&args)?;
-    if args.resume && args.data.is_none() && args.config.is_none() {
-        // The run's own settings are all that is needed to go on with it.
-        if let Some(out) = &args.out {
-            config = FitConfig::read(&out.join("config.toml"))?;
-        }
-    }
+    let config = FitConfig::resolve(&args)?;
     if args.dry_run {
         terminal.data(config.to_toml()?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
@@ -58,7 +52,6 @@ pub struct Prepared {
     pub split: Split,
     /// Test rows from a file of their own.
     pub test: Option<Dataset>,
-    pub noise: Option<NoisyLabels>,
     pub unlabelled: usize,
 }
 
@@ -87,10 +80,9 @@ fn prepare(config: &FitConfig, loaded: Loaded, terminal: &Terminal) -> Result<Pr
             Some(LabelledRows::encode(column, 0, &options)?.labels.indices)
         }
     };
-    let noise = match &config.noise {
-        None => None,
-        Some(noise) => Some(inject(config, noise, &split, &mut data, &mut clean)?),
-    };
+    if let Some(noise) = &config.noise {
+        inject(config, noise, &split, &mut data, &mut clean)?;
+    }
     let test = match &loaded.test {
         None => None,
         Some(input) => {
@@ -107,17 +99,17 @@ fn prepare(config: &FitConfig, loaded: Loaded, terminal: &Terminal) -> Result<Pr
         data.width(),
         data.classes.len()
     ));
-    Ok(Prepared { name: loaded.name, preprocess, data, clean, split, test, noise, unlabelled: unlabelled.len() })
+    Ok(Prepared { name: loaded.name, preprocess, data, clean, split, test, unlabelled: unlabelled.len() })
 }
 
 /// Makes labels of the training and validation rows wrong; test rows keep theirs.
 fn inject(
     config: &FitConfig,
-    noise: &cmrm::noise::NoiseConfig,
+    noise: &NoiseConfig,
     split: &Split,
     data: &mut Dataset,
     clean: &mut Option<Vec<u32>>,
-) -> Result<NoisyLabels> {
+) -> Result<()> {
     let mut rows: Vec<usize> = split.train.iter().chain(&split.validation).copied().collect();
     rows.sort_unstable();
     let labels: Vec<u32> = rows.iter().map(|&i| data.labels[i]).collect();
@@ -129,8 +121,7 @@ fn inject(
     for (at, &row) in rows.iter().enumerate() {
         data.labels[row] = made.labels[at];
     }
-    let flipped = made.flipped.iter().map(|&at| rows[at]).collect();
-    Ok(NoisyLabels { labels: data.labels.clone(), flipped })
+    Ok(())
 }
 
 fn train(
@@ -149,10 +140,9 @@ fn train(
     let mut trainer = Trainer::new(config.train_config(), arms(config), classes, examples, held)?;
     let checkpoint = run.checkpoint();
     if resume && checkpoint.exists() {
-        let saved = Checkpoint::read(&checkpoint)
+        Checkpoint::read(&checkpoint)
             .and_then(|saved| saved.resume(&mut trainer))
-            .map_err(|error| Failure::input(format!("{}: {error}", checkpoint.display())));
-        saved?;
+            .map_err(|error| Failure::input(format!("{}: {error}", checkpoint.display())))?;
         terminal.say(format!("resumed after epoch {}", trainer.epochs_done()));
     }
     watch_interrupts();
