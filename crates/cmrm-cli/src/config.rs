@@ -183,7 +183,8 @@ impl FitConfig {
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|error| in_file(path, error))?;
         toml::from_str(&text).map_err(|error| {
-            let hint = did_you_mean(error.message()).map(|near| format!("\ndid you mean '{near}'?")).unwrap_or_default();
+            let hint =
+                did_you_mean(error.message()).map(|near| format!("\ndid you mean '{near}'?")).unwrap_or_default();
             Failure::input(format!("{}: {}{hint}", path.display(), error.to_string().trim_end()))
         })
     }

@@ -52,7 +52,8 @@ pub fn measure(probabilities: Matrix<'_, f32>, labels: &[u32], seed: u64) -> Res
         }
     };
     let pick = |values: &[u32], rows: &[usize]| rows.iter().map(|&i| values[i]).collect::<Vec<u32>>();
-    let rows_of = |rows: &[usize]| rows.iter().flat_map(|&i| probabilities.row(i).iter().copied()).collect::<Vec<f32>>();
+    let rows_of =
+        |rows: &[usize]| rows.iter().flat_map(|&i| probabilities.row(i).iter().copied()).collect::<Vec<f32>>();
     add("balanced_accuracy", &mut |rows| {
         metric::balanced_accuracy(&pick(&predicted, rows), &pick(labels, rows), classes)
     });

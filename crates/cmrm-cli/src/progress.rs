@@ -59,8 +59,10 @@ impl Watch {
 
     fn describe(stats: &[EpochStats]) -> String {
         let arms = stats.iter().map(|s| {
-            let validation = s.validation_accuracy.map(|a| format!(", observed validation {:.3}", a)).unwrap_or_default();
-            let filtered = if s.envelope_on { format!(", filtered {:.0} %", 100.0 * s.filtered) } else { String::new() };
+            let validation =
+                s.validation_accuracy.map(|a| format!(", observed validation {:.3}", a)).unwrap_or_default();
+            let filtered =
+                if s.envelope_on { format!(", filtered {:.0} %", 100.0 * s.filtered) } else { String::new() };
             format!("{}: loss {:.4}{validation}{filtered}", s.arm, s.base)
         });
         arms.collect::<Vec<_>>().join("  |  ")

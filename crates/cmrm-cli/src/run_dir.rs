@@ -66,7 +66,10 @@ impl RunDir {
     pub fn open(path: &Path) -> Result<(Self, RunInfo)> {
         let run = RunDir { path: path.to_owned() };
         if !path.is_dir() {
-            return Err(Failure::input(format!("{}: not a folder; name the folder of a run, as `cmrm fit --out` made it", path.display())));
+            return Err(Failure::input(format!(
+                "{}: not a folder; name the folder of a run, as `cmrm fit --out` made it",
+                path.display()
+            )));
         }
         /// The version is looked at first, so that a later one is named as such.
         #[derive(Deserialize)]
@@ -103,6 +106,12 @@ impl RunDir {
     /// The model file of an arm.
     pub fn model_file(&self, arm: &str, chosen: &str) -> PathBuf {
         if arm == chosen { self.file("model.safetensors") } else { self.file(&format!("{arm}.safetensors")) }
+    }
+
+    /// The file of an arm's calibration rows.
+    pub fn calibration_file(&self, arm: &str, chosen: &str) -> PathBuf {
+        let name = if arm == chosen { "calibration".into() } else { format!("{arm}-calibration") };
+        self.file(&format!("{name}.safetensors"))
     }
 
     /// Writes text.
@@ -146,7 +155,8 @@ impl RunDir {
 
 /// `runs/NAME`, or the first of `runs/NAME-2`, `runs/NAME-3` … that is free.
 fn free_name(name: &str) -> PathBuf {
-    let base: String = name.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect();
+    let base: String =
+        name.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect();
     let first = Path::new("runs").join(&base);
     std::iter::once(first.clone())
         .chain((2..).map(|n| Path::new("runs").join(format!("{base}-{n}"))))

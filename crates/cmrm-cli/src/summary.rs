@@ -221,7 +221,9 @@ impl FitSummary {
         let separator = if markdown { " | " } else { "  " };
         let Some(first) = self.arms.first() else { return };
         let mut head = vec![String::new()];
-        head.extend(self.arms.iter().map(|arm| if arm.name == BASE { BASE.into() } else { format!("envelope ({})", arm.name) }));
+        head.extend(
+            self.arms.iter().map(|arm| if arm.name == BASE { BASE.into() } else { format!("envelope ({})", arm.name) }),
+        );
         let mut body: Vec<Vec<String>> = Vec::new();
         for (m, metric) in first.metrics.iter().enumerate() {
             let mut row = vec![metric.name.replace('_', " ")];
@@ -233,7 +235,10 @@ impl FitSummary {
         }
         if first.sets.is_some() {
             let cells = |of: &dyn Fn(&SetSummary) -> f64| {
-                self.arms.iter().map(|arm| arm.sets.as_ref().map(|s| format!("{:.4}", of(s))).unwrap_or_default()).collect::<Vec<_>>()
+                self.arms
+                    .iter()
+                    .map(|arm| arm.sets.as_ref().map(|s| format!("{:.4}", of(s))).unwrap_or_default())
+                    .collect::<Vec<_>>()
             };
             body.push([vec!["coverage of 90 % sets".to_owned()], cells(&|s| s.coverage)].concat());
             body.push([vec!["mean set size".to_owned()], cells(&|s| s.mean_size)].concat());
@@ -242,7 +247,7 @@ impl FitSummary {
     }
 }
 
-fn verdict(difference: &Difference) -> &'static str {
+pub fn verdict(difference: &Difference) -> &'static str {
     if difference.low > 0.0 {
         "The envelope helped."
     } else if difference.high < 0.0 {
@@ -253,7 +258,7 @@ fn verdict(difference: &Difference) -> &'static str {
 }
 
 /// Rows with aligned columns.
-fn write_rows<R: AsRef<[String]>>(
+pub fn write_rows<R: AsRef<[String]>>(
     out: &mut String,
     open: &str,
     close: &str,

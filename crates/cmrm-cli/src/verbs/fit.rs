@@ -6,8 +6,8 @@ use cmrm::Matrix;
 use cmrm::noise::{NoiseContext, NoisyLabels};
 use cmrm_data::preprocess::Preprocess;
 use cmrm_data::{Dataset, Fingerprint, LabelOptions, LabelledRows, MissingLabels};
-use cmrm_train::train::{Examples, Trained, Trainer};
 use cmrm_train::Checkpoint;
+use cmrm_train::train::{Examples, Trained, Trainer};
 
 use crate::args::FitArgs;
 use crate::arms::{BASE, arms};
@@ -68,7 +68,8 @@ fn prepare(config: &FitConfig, loaded: Loaded, terminal: &Terminal) -> Result<Pr
     let labelled = loaded.train.encode_labels(&options)?;
     let LabelledRows { labels, rows, unlabelled } = &labelled;
     let has_test = loaded.test.is_some();
-    let split = draw(&labels.indices, &labels.classes, config.test_share(has_test), config.validation_share, config.seed)?;
+    let split =
+        draw(&labels.indices, &labels.classes, config.test_share(has_test), config.validation_share, config.seed)?;
     let training_rows: Vec<usize> = split.train.iter().map(|&i| rows[i]).collect();
     let (preprocess, notes) = Preprocess::fit(&loaded.train.features, &training_rows, &config.preprocess)?;
     let (mut data, more) = preprocess.dataset(&loaded.train, &labelled)?;
@@ -159,7 +160,11 @@ fn train(
     let outcome = trainer.run(&mut watch);
     watch.finish();
     outcome.map_err(|error| {
-        let kept = if checkpoint.exists() { format!("; the last good checkpoint is {}", checkpoint.display()) } else { String::new() };
+        let kept = if checkpoint.exists() {
+            format!("; the last good checkpoint is {}", checkpoint.display())
+        } else {
+            String::new()
+        };
         Failure::input(format!("{error}{kept}"))
     })?;
     if interrupted() && !trainer.has_ended() {
@@ -199,9 +204,11 @@ fn finish(config: &FitConfig, prepared: &Prepared, run: &RunDir, trained: &[Trai
     write_margins(&run.file("margins.parquet"), prepared, robust)?;
     if !prepared.split.validation.is_empty() {
         let validation = data.gather(&prepared.split.validation)?;
-        let probabilities = robust.model.probabilities(validation.matrix()?)?;
-        Calibration { probabilities, labels: validation.labels, classes: data.classes.len() }
-            .write(&run.file("calibration.safetensors"))?;
+        for arm in trained {
+            let probabilities = arm.model.probabilities(validation.matrix()?)?;
+            Calibration { probabilities, labels: validation.labels.clone(), classes: data.classes.len() }
+                .write(&run.calibration_file(&arm.name, chosen))?;
+        }
     }
     let (test, labels) = match &prepared.test {
         Some(test) => (Some(test.clone()), Labels::Test),
@@ -217,7 +224,8 @@ fn finish(config: &FitConfig, prepared: &Prepared, run: &RunDir, trained: &[Trai
         }
         None => (None, Labels::None),
     };
-    let summary = FitSummary::new(Parts { config, prepared, run, trained, robust, test: test.as_ref(), labels, info: &info })?;
+    let summary =
+        FitSummary::new(Parts { config, prepared, run, trained, robust, test: test.as_ref(), labels, info: &info })?;
     // Last of all: a folder with this file is a finished run.
     run.write_json("run.json", &info)?;
     Ok(summary)
