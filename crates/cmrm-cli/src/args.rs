@@ -30,6 +30,17 @@ pub struct Cli {
 pub enum Verb {
     /// Train a robust classifier, and the fair base arm beside it.
     Fit(Box<FitArgs>),
+    /// Labels, confidence, probabilities and prediction sets for new rows.
+    Predict(Box<crate::verbs::predict::PredictArgs>),
+    /// How good a run's models are on labelled rows, with intervals.
+    Evaluate(Box<crate::verbs::evaluate::EvaluateArgs>),
+    /// Print a run's report.
+    Report(crate::verbs::report::ReportArgs),
+    /// Print a script that completes this command in a shell.
+    Completions(crate::verbs::shell::CompletionsArgs),
+    /// Print the manual page.
+    #[command(hide = true)]
+    Man(crate::verbs::shell::ManArgs),
 }
 
 /// How a data file is read; shared by every verb that takes one.

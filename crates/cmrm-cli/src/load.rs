@@ -28,17 +28,23 @@ pub fn read_options(config: &FitConfig) -> Result<ReadOptions> {
     let mut options = ReadOptions { label: config.label.clone().map(ColumnRef), ..ReadOptions::default() };
     options.id = config.id.clone().map(ColumnRef);
     options.overrides = config.preprocess.overrides.clone();
-    if config.no_header {
+    set_text(&mut options, config.no_header, config.delimiter.as_deref())?;
+    Ok(options)
+}
+
+/// How text files are written, as far as the user says.
+pub fn set_text(options: &mut ReadOptions, no_header: bool, delimiter: Option<&str>) -> Result<()> {
+    if no_header {
         options.text.header = Some(false);
     }
-    if let Some(text) = &config.delimiter {
+    if let Some(text) = delimiter {
         options.text.delimiter = Some(match text.as_bytes() {
             b"\\t" => b'\t',
             [byte] => *byte,
             _ => return Err(Failure::input(format!("delimiter '{text}' is not a single ASCII character"))),
         });
     }
-    Ok(options)
+    Ok(())
 }
 
 /// Loads what `config` names.

@@ -7,12 +7,17 @@ mod args;
 mod arms;
 mod calibration;
 mod config;
+mod evaluation;
 mod failure;
+mod fitted;
 mod judge;
 mod load;
 mod margins;
+mod new_rows;
 mod progress;
 mod run_dir;
+mod sets;
+mod sink;
 mod split;
 mod summary;
 mod suspects;
@@ -31,6 +36,11 @@ fn main() -> ExitCode {
     let terminal = Terminal::new(cli.json, cli.quiet);
     let done = with_threads(cli.threads, || match cli.verb {
         Verb::Fit(args) => verbs::fit::run(*args, &terminal),
+        Verb::Predict(args) => verbs::predict::run(&args, &terminal),
+        Verb::Evaluate(args) => verbs::evaluate::run(&args, &terminal),
+        Verb::Report(args) => verbs::report::run(&args, &terminal),
+        Verb::Completions(args) => verbs::shell::completions(&args, &terminal),
+        Verb::Man(args) => verbs::shell::man(&args, &terminal),
     });
     match done {
         Ok(code) => code,

@@ -108,6 +108,12 @@ impl RunDir {
         if arm == chosen { self.file("model.safetensors") } else { self.file(&format!("{arm}.safetensors")) }
     }
 
+    /// The file of an arm's calibration rows.
+    pub fn calibration_file(&self, arm: &str, chosen: &str) -> PathBuf {
+        let name = if arm == chosen { "calibration".into() } else { format!("{arm}-calibration") };
+        self.file(&format!("{name}.safetensors"))
+    }
+
     /// Writes text.
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.file(name);

@@ -247,7 +247,7 @@ impl FitSummary {
     }
 }
 
-fn verdict(difference: &Difference) -> &'static str {
+pub fn verdict(difference: &Difference) -> &'static str {
     if difference.low > 0.0 {
         "The envelope helped."
     } else if difference.high < 0.0 {
@@ -258,7 +258,7 @@ fn verdict(difference: &Difference) -> &'static str {
 }
 
 /// Rows with aligned columns.
-fn write_rows<R: AsRef<[String]>>(
+pub fn write_rows<R: AsRef<[String]>>(
     out: &mut String,
     open: &str,
     close: &str,

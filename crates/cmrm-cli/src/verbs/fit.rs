@@ -194,9 +194,11 @@ fn finish(config: &FitConfig, prepared: &Prepared, run: &RunDir, trained: &[Trai
     write_margins(&run.file("margins.parquet"), prepared, robust)?;
     if !prepared.split.validation.is_empty() {
         let validation = data.gather(&prepared.split.validation)?;
-        let probabilities = robust.model.probabilities(validation.matrix()?)?;
-        Calibration { probabilities, labels: validation.labels, classes: data.classes.len() }
-            .write(&run.file("calibration.safetensors"))?;
+        for arm in trained {
+            let probabilities = arm.model.probabilities(validation.matrix()?)?;
+            Calibration { probabilities, labels: validation.labels.clone(), classes: data.classes.len() }
+                .write(&run.calibration_file(&arm.name, chosen))?;
+        }
     }
     let (test, labels) = match &prepared.test {
         Some(test) => (Some(test.clone()), Labels::Test),

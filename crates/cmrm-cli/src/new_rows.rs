@@ -1,0 +1,163 @@
+//! New data as a stored model takes it, a block at a time.
+
+use std::path::Path;
+
+use cmrm_data::catalogue::{self, Cache};
+use cmrm_data::preprocess::Preprocess;
+use cmrm_data::read::{CHUNK_ROWS, Chunks, Opened, ReadOptions, Source, open, read_labels, read_path};
+use cmrm_data::{Column, ColumnRef, Input};
+
+use crate::args::ReadArgs;
+use crate::failure::{Failure, Result};
+use crate::load::set_text;
+use crate::terminal::Terminal;
+
+/// Rows that follow each other in the data.
+pub struct Block {
+    /// Row of the first one, from zero.
+    pub first_row: u64,
+    /// The model's features, row by row.
+    pub features: Vec<f32>,
+    /// The row names, if there are any.
+    pub ids: Option<Vec<Option<String>>>,
+    /// The labels as they stand there, if there are any; nothing where one is missing.
+    pub labels: Option<Vec<Option<String>>>,
+}
+
+/// Data for a stored model.
+pub struct NewRows<'a> {
+    preprocess: &'a Preprocess,
+    chunks: Chunks,
+    /// Labels from a file of their own.
+    separate: Option<(String, Column)>,
+    /// The name of the column of row names.
+    id_name: Option<String>,
+    /// Where the labels come from, in words.
+    pub labels_from: Option<String>,
+    /// What to call the data.
+    pub name: String,
+    terminal: &'a Terminal,
+    said: Vec<String>,
+}
+
+impl<'a> NewRows<'a> {
+    /// Opens a file, a folder of arrays, or a data set of the catalogue; of that, the part to test on if it has one.
+    pub fn open(data: &str, args: &ReadArgs, preprocess: &'a Preprocess, terminal: &'a Terminal) -> Result<Self> {
+        let path = Path::new(data);
+        let separate = match &args.labels {
+            None => None,
+            Some(_) if args.label.is_some() => {
+                return Err(Failure::input("--label and --labels both say where the labels are; give one of them"));
+            }
+            Some(labels) => {
+                let column = read_labels(&Source::file(labels), &ReadOptions::default())?;
+                Some((labels.display().to_string(), column))
+            }
+        };
+        let mut labels_from = match (&separate, &args.label) {
+            (Some((file, _)), _) => Some(format!("the file {file}")),
+            (None, Some(label)) => Some(format!("column '{label}' of {data}")),
+            (None, None) => None,
+        };
+        let chunks = if !path.exists() && !data.contains(['/', '\\', '.']) {
+            let named = catalogue::load(data, &Cache::locate(args.cache.as_deref())?)?;
+            let part = if named.test.is_some() { "the test part" } else { "all rows, perhaps those trained on too," };
+            terminal.say(format!("note: {part} of the data set {data}"));
+            labels_from.get_or_insert_with(|| format!("{part} of the data set {data}"));
+            Opened::Whole(Box::new(named.test.unwrap_or(named.train))).chunks(CHUNK_ROWS)?
+        } else {
+            let mut options = ReadOptions { expected: Some(preprocess.expected()), ..ReadOptions::default() };
+            options.label = args.label.clone().map(ColumnRef);
+            options.id = args.id.clone().map(ColumnRef);
+            set_text(&mut options, args.no_header, args.delimiter.as_deref())?;
+            let opened = match path.is_dir() {
+                true => Opened::Whole(Box::new(read_path(path, &options)?)),
+                false => open(&Source::file(path), &options)?,
+            };
+            if let Opened::Whole(input) = &opened
+                && input.labels.is_some()
+            {
+                labels_from.get_or_insert_with(|| format!("the labels in {data}"));
+            }
+            opened.chunks(CHUNK_ROWS)?
+        };
+        let name = data.to_owned();
+        Ok(NewRows { preprocess, chunks, separate, id_name: None, labels_from, name, terminal, said: Vec::new() })
+    }
+
+    /// Hands the rows to `take`, [`CHUNK_ROWS`] at a time and the rest at the end, however the file is cut up itself: a
+    /// matrix product may round a row differently in another company, and all formats are to give the same bits.
+    /// `take` gets the name of the column of row names beside them and says whether to go on.
+    pub fn each_block(&mut self, mut take: impl FnMut(Block, Option<&str>) -> Result<bool>) -> Result<()> {
+        let size = CHUNK_ROWS * self.preprocess.width();
+        let mut pending = Block { first_row: 0, features: Vec::new(), ids: None, labels: None };
+        let mut rows = 0u64;
+        while let Some(chunk) = self.chunks.next() {
+            let chunk = chunk?;
+            rows += chunk.features.rows() as u64;
+            self.add(&mut pending, chunk)?;
+            while pending.features.len() >= size {
+                let rest = pending.split_off(size, CHUNK_ROWS);
+                if !take(std::mem::replace(&mut pending, rest), self.id_name.as_deref())? {
+                    return Ok(());
+                }
+            }
+        }
+        if let Some((file, column)) = &self.separate
+            && column.len() as u64 != rows
+        {
+            return Err(Failure::input(format!(
+                "{file}: {} labels for the {rows} rows of {}; give one label a row, in their order",
+                column.len(),
+                self.name
+            )));
+        }
+        if !pending.features.is_empty() {
+            take(pending, self.id_name.as_deref())?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, pending: &mut Block, chunk: Input) -> Result<()> {
+        let transformed = self.preprocess.transform(&chunk.features).map_err(|error| error.in_file(&chunk.source))?;
+        for note in transformed.notes {
+            // Every chunk has the same columns to remark on; once is enough.
+            let note = note.to_string();
+            if !self.said.contains(&note) {
+                self.terminal.say(format!("note: {note}"));
+                self.said.push(note);
+            }
+        }
+        let (first, rows) = (chunk.features.first_row() as usize, chunk.features.rows());
+        pending.features.extend_from_slice(&transformed.values);
+        if let Some(ids) = &chunk.ids {
+            self.id_name.get_or_insert_with(|| ids.name.clone());
+            pending.ids.get_or_insert_default().extend(texts(ids, 0, rows));
+        }
+        let labels = match (&self.separate, &chunk.labels) {
+            (Some((_, column)), _) => Some((column, first)),
+            (None, Some(column)) => Some((column, 0)),
+            (None, None) => None,
+        };
+        if let Some((column, from)) = labels {
+            pending.labels.get_or_insert_default().extend(texts(column, from, rows));
+        }
+        Ok(())
+    }
+}
+
+impl Block {
+    fn split_off(&mut self, numbers: usize, rows: usize) -> Block {
+        let rest = |texts: &mut Option<Vec<Option<String>>>| texts.as_mut().map(|texts| texts.split_off(rows));
+        Block {
+            first_row: self.first_row + rows as u64,
+            features: self.features.split_off(numbers),
+            ids: rest(&mut self.ids),
+            labels: rest(&mut self.labels),
+        }
+    }
+}
+
+fn texts(column: &Column, from: usize, rows: usize) -> impl Iterator<Item = Option<String>> {
+    (from..from + rows).map(|row| column.text(row).map(|text| text.into_owned()))
+}

@@ -1,0 +1,80 @@
+//! Prediction sets of a finished run, calibrated on the rows it kept for that.
+
+use clap::Args;
+use cmrm::conformal::{ConformalConfig, ScoreKind, SetPredictor};
+
+use crate::calibration::Calibration;
+use crate::failure::{Failure, Result};
+use crate::fitted::Fitted;
+use crate::terminal::Terminal;
+
+/// How prediction sets are made, besides their coverage.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct ScoreArgs {
+    /// What ranks the classes of a set: lac (small sets), aps or raps (sets that adapt to the row).
+    #[arg(long, default_value = "lac", value_parser = parse_score)]
+    pub score: ScoreKind,
+}
+
+fn parse_score(text: &str) -> std::result::Result<ScoreKind, String> {
+    match text {
+        "lac" => Ok(ScoreKind::Lac),
+        "aps" => Ok(ScoreKind::Aps),
+        "raps" => Ok(ScoreKind::Raps),
+        _ => Err(format!("unknown score '{text}': expected lac, aps or raps")),
+    }
+}
+
+/// Whether the run kept calibration rows for an arm.
+pub fn has_calibration(fitted: &Fitted, arm: &str) -> bool {
+    fitted.run.calibration_file(arm, &fitted.info.chosen).exists()
+}
+
+/// Calibrates an arm, and says on what.
+pub fn calibrate(
+    fitted: &Fitted,
+    arm: &str,
+    coverage: f64,
+    score: ScoreKind,
+    terminal: &Terminal,
+) -> Result<SetPredictor> {
+    let conformal = ConformalConfig { coverage, score, ..ConformalConfig::default() }.validate()?;
+    let path = fitted.run.calibration_file(arm, &fitted.info.chosen);
+    if !path.exists() {
+        return Err(Failure::input(format!(
+            "{}: missing; the run kept no rows to calibrate prediction sets of the arm {arm} on: fit with \
+             --validation-share above 0, or leave --coverage out",
+            path.display()
+        )));
+    }
+    let calibration = Calibration::read(&path)?;
+    let classes = fitted.info.classes.len();
+    if calibration.classes != classes {
+        return Err(Failure::input(format!(
+            "{}: calibrated for {} classes, but the run has {classes}; the files are of different runs: copy the \
+             folder again or fit again",
+            path.display(),
+            calibration.classes
+        )));
+    }
+    let named = |error: cmrm::Error| Failure::input(format!("{}: {error}", path.display()));
+    let predictor = conformal.calibrate(calibration.matrix()?, &calibration.labels, &[]).map_err(named)?;
+    let rows = calibration.labels.len();
+    terminal.say(format!(
+        "note: prediction sets of the arm {arm} are calibrated for {} % on {rows} validation rows by their observed \
+         labels; where some of those are wrong, the sets cover labels that are wrong in the same way",
+        percent(coverage)
+    ));
+    if !predictor.unbounded_classes().is_empty() {
+        terminal.say(format!(
+            "note: {rows} calibration rows are too few for this coverage, so every set holds every class; ask for less \
+             coverage or fit with more validation rows"
+        ));
+    }
+    Ok(predictor)
+}
+
+/// A share in per cent without the digits that binary fractions add.
+pub fn percent(share: f64) -> f64 {
+    (share * 1e8).round() / 1e6
+}

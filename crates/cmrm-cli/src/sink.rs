@@ -1,0 +1,134 @@
+//! Where a table of predictions goes: a file, in the format of its name, or standard output.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use cmrm_data::table::Values;
+use cmrm_data::write::{CsvWriter, NpyWriter, ParquetTableWriter};
+use cmrm_data::{Problem, Table};
+
+use crate::failure::{Failure, Result};
+
+/// The formats that predictions can be written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutFormat {
+    Text(u8),
+    Parquet,
+    /// The matrix of probabilities and nothing else.
+    Npy,
+}
+
+impl OutFormat {
+    /// By the name's extension.
+    pub fn of(path: &Path) -> Result<Self> {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        match extension.to_ascii_lowercase().as_str() {
+            "csv" => Ok(OutFormat::Text(b',')),
+            "tsv" => Ok(OutFormat::Text(b'\t')),
+            "parquet" => Ok(OutFormat::Parquet),
+            "npy" => Ok(OutFormat::Npy),
+            _ => Err(Failure::input(format!(
+                "{}: predictions cannot be written to a file of that name; end it in .csv, .tsv, .parquet or .npy",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// A place for rows.
+pub enum Sink<'a> {
+    Stdout(CsvWriter<std::io::StdoutLock<'static>>),
+    /// Elements of a JSON list; whether one has been written.
+    Json(BufWriter<std::io::StdoutLock<'static>>, bool),
+    Text(CsvWriter<&'a mut BufWriter<File>>),
+    Parquet(Box<ParquetTableWriter<&'a mut BufWriter<File>>>),
+    Npy(NpyWriter<&'a mut BufWriter<File>>),
+}
+
+impl<'a> Sink<'a> {
+    /// Rows as CSV on standard output.
+    pub fn stdout() -> Self {
+        Sink::Stdout(CsvWriter::new(std::io::stdout().lock(), b','))
+    }
+
+    /// Rows in a file under way; `classes` is the width of a matrix of probabilities.
+    pub fn file(file: &'a mut BufWriter<File>, format: OutFormat, classes: usize) -> cmrm_data::Result<Self> {
+        Ok(match format {
+            OutFormat::Text(delimiter) => Sink::Text(CsvWriter::new(file, delimiter)),
+            OutFormat::Parquet => Sink::Parquet(Box::new(ParquetTableWriter::new(file))),
+            OutFormat::Npy => Sink::Npy(NpyWriter::new(file, classes)?),
+        })
+    }
+
+    /// Rows as the list `predictions` at the end of a JSON object.
+    pub fn json(head: &serde_json::Map<String, serde_json::Value>) -> cmrm_data::Result<Self> {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        let head = serde_json::Value::Object(head.clone()).to_string();
+        // The object is left open: the rows follow.
+        out.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
+        out.write_all(b",\"predictions\":[")?;
+        Ok(Sink::Json(out, false))
+    }
+
+    /// Adds rows.
+    pub fn write(&mut self, table: &Table, probabilities: &[f32]) -> cmrm_data::Result<()> {
+        match self {
+            Sink::Stdout(writer) => writer.write(table),
+            Sink::Text(writer) => writer.write(table),
+            Sink::Parquet(writer) => writer.write(table),
+            Sink::Npy(writer) => writer.write(probabilities),
+            Sink::Json(out, started) => {
+                for row in 0..table.rows() {
+                    out.write_all(if *started { b",\n" } else { b"\n" })?;
+                    out.write_all(json_row(table, row).to_string().as_bytes())?;
+                    *started = true;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes what is left.
+    pub fn finish(self) -> cmrm_data::Result<()> {
+        match self {
+            Sink::Stdout(writer) => writer.finish(),
+            Sink::Text(writer) => writer.finish(),
+            Sink::Parquet(writer) => writer.finish(),
+            Sink::Npy(writer) => writer.finish(),
+            Sink::Json(mut out, _) => Ok(out.write_all(b"]}\n").and_then(|()| out.flush())?),
+        }
+    }
+}
+
+fn json_row(table: &Table, row: usize) -> serde_json::Value {
+    let cells = table.columns().iter().map(|column| {
+        let value = match &column.values {
+            Values::Numeric(values) if !column.missing.at(row) => number(values[row]),
+            _ => column.text(row).map_or(serde_json::Value::Null, |text| text.into_owned().into()),
+        };
+        (column.name.clone(), value)
+    });
+    serde_json::Value::Object(cells.collect())
+}
+
+/// Whole numbers without a fraction.
+fn number(value: f64) -> serde_json::Value {
+    // Row numbers stay below 2⁵³, where every whole number is exact.
+    if value.fract() == 0.0 && value.abs() < 9e15 { (value as i64).into() } else { value.into() }
+}
+
+/// Whether the reader of standard output has gone away (`| head`).
+pub fn is_closed_pipe(error: &cmrm_data::Error) -> bool {
+    matches!(error.problem(), Problem::Io(io) if io.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// Names the output in an error, and the way out.
+pub fn in_output(error: cmrm_data::Error, name: impl std::fmt::Display) -> Failure {
+    let advice = match error.problem() {
+        Problem::Io(io) if error.advice().is_none() => cmrm_files::way_out(io.kind()),
+        _ => "",
+    };
+    let error = if advice.is_empty() { error } else { error.way_out(advice) };
+    Failure::input(error.in_file(name))
+}

@@ -1,0 +1,225 @@
+//! `cmrm predict`: labels, confidence, probabilities and prediction sets for new rows.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use cmrm::Matrix;
+use cmrm::conformal::{PredictionSets, SetPredictor};
+use cmrm::metric::predicted_classes;
+use cmrm_data::Table;
+use cmrm_data::table::{Column, Kind};
+use serde_json::json;
+
+use crate::args::ReadArgs;
+use crate::failure::{Failure, Result, in_file};
+use crate::fitted::{Fitted, Wanted};
+use crate::new_rows::{Block, NewRows};
+use crate::sets::{ScoreArgs, calibrate};
+use crate::sink::{OutFormat, Sink, in_output, is_closed_pipe};
+use crate::terminal::Terminal;
+
+#[derive(Debug, Args)]
+pub struct PredictArgs {
+    /// The folder of a run.
+    pub run: PathBuf,
+    /// A data file, a folder of arrays, or the name of a data set.
+    pub data: String,
+    #[command(flatten)]
+    pub read: ReadArgs,
+    /// Where to: .csv, .tsv, .parquet, or .npy for the matrix of probabilities alone; CSV on standard output if absent.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Add prediction sets that hold the label of this share of rows, as 0.9.
+    #[arg(long, value_name = "SHARE")]
+    pub coverage: Option<f64>,
+    #[command(flatten)]
+    pub score: ScoreArgs,
+    /// The arm to predict with: base, or the preset's name; the envelope if absent.
+    #[arg(long, value_name = "NAME")]
+    pub arm: Option<String>,
+    /// Add the probability of every class, as columns p_CLASS.
+    #[arg(long)]
+    pub probabilities: bool,
+}
+
+pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
+    let format = args.out.as_deref().map(OutFormat::of).transpose()?;
+    if format == Some(OutFormat::Npy) && args.coverage.is_some() {
+        return Err(Failure::input(
+            "an NPY file holds the matrix of probabilities and no prediction sets; write to .csv or .parquet, or leave \
+             --coverage out",
+        ));
+    }
+    let fitted = Fitted::open(&args.run, args.arm.as_deref().map_or(Wanted::Chosen, Wanted::Named))?;
+    let (arm, _) = fitted.arms.first().ok_or_else(|| Failure::input("the run has no arm"))?;
+    let sets = match args.coverage {
+        None => None,
+        Some(coverage) => Some(calibrate(&fitted, arm, coverage, args.score.score, terminal)?),
+    };
+    let mut rows = NewRows::open(&args.data, &args.read, &fitted.preprocess, terminal)?;
+    let job = Job { args, fitted: &fitted, sets: sets.as_ref() };
+    let mut head = serde_json::Map::new();
+    head.insert("schema".into(), "cmrm/predict/1".into());
+    head.insert("run".into(), fitted.run.path().display().to_string().into());
+    head.insert("arm".into(), arm.as_str().into());
+    head.insert("coverage".into(), json!(args.coverage));
+    head.insert("version".into(), env!("CARGO_PKG_VERSION").into());
+    match (&args.out, format) {
+        (Some(path), Some(format)) => {
+            let count = to_file(&job, &mut rows, path, format)?;
+            terminal.say(format!("{count} rows predicted by the arm {arm}, written to {}", path.display()));
+            if terminal.json() {
+                head.insert("out".into(), path.display().to_string().into());
+                head.insert("rows".into(), count.into());
+                terminal.result(&head, "")?;
+            }
+        }
+        _ => to_stdout(&job, &mut rows, terminal.json().then_some(&head))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What ends the writing of a file early.
+enum Stopped {
+    Here(std::io::Error),
+    Elsewhere(Failure),
+}
+
+impl From<std::io::Error> for Stopped {
+    fn from(error: std::io::Error) -> Self {
+        Stopped::Here(error)
+    }
+}
+
+fn to_file(job: &Job<'_>, rows: &mut NewRows<'_>, path: &Path, format: OutFormat) -> Result<u64> {
+    let written = cmrm_files::write_atomically(path, |file| {
+        let failed = |error: cmrm_data::Error| in_output(error, path.display());
+        let mut fill = || -> Result<u64> {
+            let mut sink = Sink::file(file, format, job.fitted.info.classes.len()).map_err(failed)?;
+            let mut count = 0;
+            rows.each_block(|block, about| {
+                let (table, probabilities) = job.predict(block, about)?;
+                count += table.rows() as u64;
+                sink.write(&table, &probabilities).map_err(failed)?;
+                Ok(true)
+            })?;
+            sink.finish().map_err(failed)?;
+            Ok(count)
+        };
+        fill().map_err(Stopped::Elsewhere)
+    });
+    written.map_err(|stopped| match stopped {
+        Stopped::Here(error) => in_file(path, error),
+        Stopped::Elsewhere(failure) => failure,
+    })
+}
+
+fn to_stdout(
+    job: &Job<'_>,
+    rows: &mut NewRows<'_>,
+    json: Option<&serde_json::Map<String, serde_json::Value>>,
+) -> Result<()> {
+    // The sink is made with the first rows: an error before them is then the only thing on standard output.
+    let mut sink = None;
+    let mut closed = false;
+    let mut check = |done: cmrm_data::Result<()>| match done {
+        Err(error) if is_closed_pipe(&error) => {
+            closed = true;
+            Ok(false)
+        }
+        Err(error) => Err(in_output(error, "standard output")),
+        Ok(()) => Ok(true),
+    };
+    rows.each_block(|block, about| {
+        let (table, probabilities) = job.predict(block, about)?;
+        let open = match sink.take() {
+            Some(open) => Ok(open),
+            None => json.map_or_else(|| Ok(Sink::stdout()), Sink::json),
+        };
+        check(open.and_then(|open| sink.insert(open).write(&table, &probabilities)))
+    })?;
+    if let Some(sink) = sink.filter(|_| !closed) {
+        match sink.finish() {
+            Err(error) if !is_closed_pipe(&error) => return Err(in_output(error, "standard output")),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+struct Job<'a> {
+    args: &'a PredictArgs,
+    fitted: &'a Fitted,
+    sets: Option<&'a SetPredictor>,
+}
+
+impl Job<'_> {
+    /// The table of a block, and its probabilities.
+    fn predict(&self, block: Block, id_name: Option<&str>) -> Result<(Table, Vec<f32>)> {
+        let classes = &self.fitted.info.classes;
+        // `run` has made sure that there is an arm.
+        let Some((_, model)) = self.fitted.arms.first() else { return Err(Failure::input("the run has no arm")) };
+        let probabilities = model.probabilities(Matrix::new(&block.features, self.fitted.preprocess.width())?)?;
+        let matrix = Matrix::new(&probabilities, classes.len())?;
+        let predicted = predicted_classes(matrix)?;
+        let numbers = |of: &dyn Fn(&[f32]) -> f64| matrix.iter_rows().map(of).collect::<Vec<f64>>();
+        let mut columns =
+            vec![Column::numeric("row", (0..matrix.rows() as u64).map(|i| (block.first_row + i) as f64).collect())];
+        if let Some(labels) = block.labels.filter(|_| self.args.read.label.is_some() || self.args.read.labels.is_some())
+        {
+            columns.push(text_column("given_label", labels.iter().map(Option::as_deref)));
+        }
+        columns.push(text_column("predicted_label", predicted.iter().map(|&k| Some(classes[k as usize].as_str()))));
+        columns.push(Column::numeric("confidence", numbers(&|row| top_two(row).0)));
+        columns.push(Column::numeric("margin", numbers(&|row| top_two(row).0 - top_two(row).1)));
+        if let Some(sets) = self.sets {
+            let sets = sets.predict(matrix, &[])?;
+            let joined = joined_sets(&sets, classes);
+            columns.push(text_column("prediction_set", joined.iter().map(|set| Some(set.as_str()))));
+            columns.push(Column::numeric("set_size", sets.sizes().map(|size| size as f64).collect()));
+        }
+        if self.args.probabilities {
+            for (k, class) in classes.iter().enumerate() {
+                columns.push(Column::numeric(format!("p_{class}"), numbers(&|row| f64::from(row[k]))));
+            }
+        }
+        if let Some(ids) = &block.ids {
+            // A name that is one of ours already gives way.
+            let name = id_name.filter(|name| columns.iter().all(|column| column.name != *name)).unwrap_or("id");
+            columns.insert(1, text_column(name, ids.iter().map(Option::as_deref)));
+        }
+        Ok((Table::new(columns)?, probabilities))
+    }
+}
+
+fn text_column<'a>(name: &str, cells: impl Iterator<Item = Option<&'a str>>) -> Column {
+    let mut builder = cmrm_data::table::ColumnBuilder::new(Kind::Categorical);
+    for cell in cells {
+        match cell {
+            Some(text) => builder.push_name(text),
+            None => builder.push_missing(),
+        }
+    }
+    builder.finish(name)
+}
+
+/// The largest probability and the one after it.
+fn top_two(row: &[f32]) -> (f64, f64) {
+    let (mut first, mut second) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+    for &p in row {
+        if p > first {
+            (first, second) = (p, first);
+        } else if p > second {
+            second = p;
+        }
+    }
+    (f64::from(first), f64::from(second))
+}
+
+/// The names of each set with bars between them; a bar or backslash inside a name has a backslash before it.
+fn joined_sets(sets: &PredictionSets, classes: &[String]) -> Vec<String> {
+    let escaped: Vec<String> = classes.iter().map(|class| class.replace('\\', "\\\\").replace('|', "\\|")).collect();
+    let join = |set: &[u32]| set.iter().map(|&k| escaped[k as usize].as_str()).collect::<Vec<_>>().join("|");
+    sets.iter().map(join).collect()
+}
