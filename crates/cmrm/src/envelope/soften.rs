@@ -100,55 +100,69 @@ fn peak_of_block<T: Scalar>(
 /// `strongest` (class 0 if none does, which happens only in rows that are refused later).
 #[inline(always)]
 fn exponentials<T: Scalar>(logits: &[T], scale: T, label: usize, strongest: T, top: T, out: &mut [T]) -> (T, usize) {
-    let mut sums =
-        Sums { sums: [T::ZERO; LANES], rivals: [u32::MAX; LANES], label: label as u32, scale, strongest, top };
+    let row = Peaks { label: label as u32, scale, strongest, top };
+    // Sums and rivals are handed from block to block by value, so that they stay in registers.
+    let (mut sums, mut rivals) = ([T::ZERO; LANES], [u32::MAX; LANES]);
     let (blocks, rest) = logits.as_chunks::<LANES>();
     let (out_blocks, _) = out.as_chunks_mut::<LANES>();
     for (i, (block, out)) in blocks.iter().zip(out_blocks).enumerate() {
-        *out = sums.visit(block, i * LANES, 0, LANES);
+        (*out, sums, rivals) = row.visit(block, (i * LANES) as u32, 0, LANES as u32, sums, rivals);
     }
     if !rest.is_empty() {
         match (logits.last_chunk::<LANES>(), out.last_chunk_mut::<LANES>()) {
-            (Some(block), Some(out)) => *out = sums.visit(block, logits.len() - LANES, LANES - rest.len(), LANES),
+            (Some(block), Some(out)) => {
+                let (start, first) = (logits.len() - LANES, LANES - rest.len());
+                (*out, sums, rivals) = row.visit(block, start as u32, first as u32, LANES as u32, sums, rivals);
+            }
             _ => {
-                let block = sums.visit(&padded(logits, logits[label]), 0, 0, logits.len());
+                let filled = padded(logits, logits[label]);
+                let block;
+                (block, sums, rivals) = row.visit(&filled, 0, 0, logits.len() as u32, sums, rivals);
                 for (o, &e) in out.iter_mut().zip(&block) {
                     *o = e;
                 }
             }
         }
     }
-    let rival = fold(sums.rivals, u32::min) as usize;
-    (fold(sums.sums, |a, b| a + b), if rival < logits.len() { rival } else { 0 })
+    let rival = fold(rivals, u32::min) as usize;
+    (fold(sums, |a, b| a + b), if rival < logits.len() { rival } else { 0 })
 }
 
-struct Sums<T> {
-    sums: [T; LANES],
-    rivals: [u32; LANES],
+/// What the blocks of one row share.
+#[derive(Clone, Copy)]
+struct Peaks<T> {
     label: u32,
     scale: T,
     strongest: T,
     top: T,
 }
 
-impl<T: Scalar> Sums<T> {
-    /// `start` is the class of the first lane; lanes below `first` were counted before, those from `end` on are no
-    /// classes.
+impl<T: Scalar> Peaks<T> {
+    /// Exponentials of a block, and the sums and rivals with it counted in. `start` is the class of the first lane;
+    /// lanes below `first` were counted before, those from `end` on are no classes.
     #[inline(always)]
-    fn visit(&mut self, block: &[T; LANES], start: usize, first: usize, end: usize) -> [T; LANES] {
+    fn visit(
+        self,
+        block: &[T; LANES],
+        start: u32,
+        first: u32,
+        end: u32,
+        mut sums: [T; LANES],
+        mut rivals: [u32; LANES],
+    ) -> ([T; LANES], [T; LANES], [u32; LANES]) {
         let mut out = [T::ZERO; LANES];
         for l in 0..LANES {
             let lane = l as u32;
-            let class = start as u32 + lane;
+            let class = start + lane;
             let u = block[l] * self.scale;
             let e = (u - self.top).exp_of_nonpositive();
             out[l] = e;
-            let counts = (class != self.label) & (lane >= first as u32) & (lane < end as u32);
-            self.sums[l] += if counts { e } else { T::ZERO };
+            let counts = (class != self.label) & (lane >= first) & (lane < end);
+            sums[l] += if counts { e } else { T::ZERO };
             let found = if counts & (u == self.strongest) { class } else { u32::MAX };
-            self.rivals[l] = self.rivals[l].min(found);
+            rivals[l] = rivals[l].min(found);
         }
-        out
+        (out, sums, rivals)
     }
 }
 
