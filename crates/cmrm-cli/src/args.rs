@@ -30,6 +30,12 @@ pub struct Cli {
 pub enum Verb {
     /// Train a robust classifier, and the fair base arm beside it.
     Fit(Box<FitArgs>),
+    /// Apply a file of decisions (keep, relabel, drop) to a data file.
+    Clean(crate::verbs::clean::CleanArgs),
+    /// Make some labels of a data file wrong, for experiments.
+    Noise(crate::verbs::noise::NoiseArgs),
+    /// Data sets that have a name: list, fetch and verify them.
+    Data(crate::verbs::data::DataArgs),
 }
 
 /// How a data file is read; shared by every verb that takes one.

@@ -17,7 +17,9 @@ mod split;
 mod summary;
 mod suspects;
 mod terminal;
+mod transfer_bar;
 mod verbs;
+mod whole;
 
 use std::process::ExitCode;
 
@@ -31,6 +33,9 @@ fn main() -> ExitCode {
     let terminal = Terminal::new(cli.json, cli.quiet);
     let done = with_threads(cli.threads, || match cli.verb {
         Verb::Fit(args) => verbs::fit::run(*args, &terminal),
+        Verb::Clean(args) => verbs::clean::run(&args, &terminal),
+        Verb::Noise(args) => verbs::noise::run(&args, &terminal),
+        Verb::Data(args) => verbs::data::run(&args.verb, &terminal),
     });
     match done {
         Ok(code) => code,

@@ -1,3 +1,6 @@
 //! One file a verb.
 
+pub mod clean;
+pub mod data;
 pub mod fit;
+pub mod noise;
