@@ -30,6 +30,8 @@ pub struct Cli {
 pub enum Verb {
     /// Train a robust classifier, and the fair base arm beside it.
     Fit(Box<FitArgs>),
+    /// Rank the labels that look wrong, from a run's own record or from anyone's probabilities.
+    Audit(crate::verbs::audit::AuditArgs),
     /// Apply a file of decisions (keep, relabel, drop) to a data file.
     Clean(crate::verbs::clean::CleanArgs),
     /// Make some labels of a data file wrong, for experiments.

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
     let terminal = Terminal::new(cli.json, cli.quiet);
     let done = with_threads(cli.threads, || match cli.verb {
         Verb::Fit(args) => verbs::fit::run(*args, &terminal),
+        Verb::Audit(args) => verbs::audit::run(&args, &terminal),
         Verb::Clean(args) => verbs::clean::run(&args, &terminal),
         Verb::Noise(args) => verbs::noise::run(&args, &terminal),
         Verb::Data(args) => verbs::data::run(&args.verb, &terminal),
