@@ -41,6 +41,14 @@ pub enum Verb {
     /// Print the manual page.
     #[command(hide = true)]
     Man(crate::verbs::shell::ManArgs),
+    /// Rank the labels that look wrong, from a run's own record or from anyone's probabilities.
+    Audit(crate::verbs::audit::AuditArgs),
+    /// Apply a file of decisions (keep, relabel, drop) to a data file.
+    Clean(crate::verbs::clean::CleanArgs),
+    /// Make some labels of a data file wrong, for experiments.
+    Noise(crate::verbs::noise::NoiseArgs),
+    /// Data sets that have a name: list, fetch and verify them.
+    Data(crate::verbs::data::DataArgs),
 }
 
 /// How a data file is read; shared by every verb that takes one.

@@ -22,7 +22,9 @@ mod split;
 mod summary;
 mod suspects;
 mod terminal;
+mod transfer_bar;
 mod verbs;
+mod whole;
 
 use std::process::ExitCode;
 
@@ -41,6 +43,10 @@ fn main() -> ExitCode {
         Verb::Report(args) => verbs::report::run(&args, &terminal),
         Verb::Completions(args) => verbs::shell::completions(&args, &terminal),
         Verb::Man(args) => verbs::shell::man(&args, &terminal),
+        Verb::Audit(args) => verbs::audit::run(&args, &terminal),
+        Verb::Clean(args) => verbs::clean::run(&args, &terminal),
+        Verb::Noise(args) => verbs::noise::run(&args, &terminal),
+        Verb::Data(args) => verbs::data::run(&args.verb, &terminal),
     });
     match done {
         Ok(code) => code,

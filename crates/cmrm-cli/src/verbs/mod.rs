@@ -1,7 +1,11 @@
 //! One file a verb.
 
+pub mod audit;
+pub mod clean;
+pub mod data;
 pub mod evaluate;
 pub mod fit;
+pub mod noise;
 pub mod predict;
 pub mod report;
 pub mod shell;

@@ -1,0 +1,216 @@
+//! `cmrm data`: the data sets that have a name, listed, fetched and verified.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use cmrm_data::catalogue::{self, Cache, Entry, Error, Fetch, Network, Outcome, Source, State};
+use indicatif::HumanBytes;
+use serde_json::{Value, json};
+
+use crate::failure::{FINDINGS, Failure, Result};
+use crate::progress::watch_interrupts;
+use crate::terminal::Terminal;
+use crate::transfer_bar::TransferBar;
+
+#[derive(Debug, Args)]
+pub struct DataArgs {
+    #[command(subcommand)]
+    pub verb: DataVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DataVerb {
+    /// Every data set with its size, licence and whether it is here.
+    List {
+        /// The folder of fetched data sets.
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+    },
+    /// Download data sets, or take them from a folder, and check them.
+    Fetch {
+        /// Names, as `cmrm data list` shows them.
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+        /// A folder that holds the files already; nothing is downloaded.
+        #[arg(long, value_name = "DIR")]
+        from: Option<PathBuf>,
+        /// Fetch even what is there already.
+        #[arg(long)]
+        force: bool,
+        /// The folder of fetched data sets.
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+    },
+    /// Compare the files in the cache with their checksums; exit code 1 if one is damaged or missing.
+    Verify {
+        /// Names; all that are here if absent.
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// The folder of fetched data sets.
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+    },
+}
+
+pub fn run(verb: &DataVerb, terminal: &Terminal) -> Result<ExitCode> {
+    match verb {
+        DataVerb::List { cache } => list(&Cache::locate(cache.as_deref())?, terminal),
+        DataVerb::Fetch { names, from, force, cache } => {
+            let source = match from {
+                Some(folder) if !folder.is_dir() => {
+                    return Err(Failure::input(format!("{}: not a folder; --from names one", folder.display())));
+                }
+                Some(folder) => Source::Folder(folder.clone()),
+                None => Source::Network(Network::default()),
+            };
+            let fetch = Fetch { cache: Cache::locate(cache.as_deref())?, source, force: *force };
+            fetch_all(&fetch, &entries(names)?, terminal)
+        }
+        DataVerb::Verify { names, cache } => verify(&entries(names)?, &Cache::locate(cache.as_deref())?, terminal),
+    }
+}
+
+/// All names are looked up before anything is done.
+fn entries(names: &[String]) -> Result<Vec<&'static Entry>> {
+    names.iter().map(|name| Ok(catalogue::find(name)?)).collect()
+}
+
+fn list(cache: &Cache, terminal: &Terminal) -> Result<ExitCode> {
+    let listings = catalogue::list(cache)?;
+    let mut text = format!(
+        "{:<14} {:>7} {:>7} {:>8} {:>8}  {:<26} {}\n",
+        "NAME", "ROWS", "TEST", "COLUMNS", "CLASSES", "STATE", "LICENCE"
+    );
+    let mut sets = Vec::new();
+    for listing in &listings {
+        let entry = listing.entry;
+        let test = if entry.test_rows == 0 { "-".to_owned() } else { entry.test_rows.to_string() };
+        text += &format!(
+            "{:<14} {:>7} {test:>7} {:>8} {:>8}  {:<26} {}\n",
+            entry.name,
+            entry.train_rows,
+            entry.columns,
+            entry.classes,
+            in_words(entry, &listing.state),
+            entry.licence
+        );
+        let mut set = describe(entry);
+        set["state"] = state_json(&listing.state);
+        sets.push(set);
+    }
+    text += &format!("\ncache: {}\n", cache.root().display());
+    let object = json!({ "schema": "cmrm/data-list/1", "cache": cache.root(), "datasets": sets });
+    terminal.result(&object, &text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the catalogue says of a data set.
+fn describe(entry: &Entry) -> Value {
+    json!({
+        "name": entry.name, "title": entry.title, "homepage": entry.homepage, "licence": entry.licence,
+        "citation": entry.citation, "train_rows": entry.train_rows, "test_rows": entry.test_rows,
+        "columns": entry.columns, "classes": entry.classes, "needs": entry.needs, "note": entry.note,
+        "download_bytes": entry.download_bytes(),
+    })
+}
+
+fn in_words(entry: &Entry, state: &State) -> String {
+    match state {
+        State::Embedded => "part of the program".into(),
+        State::Ready { bytes, .. } => format!("here, {}", HumanBytes(*bytes)),
+        State::Partial { missing, .. } => format!("incomplete, {} to get", missing.len()),
+        State::Absent => match entry.download_bytes() {
+            Some(bytes) => format!("to fetch, {}", HumanBytes(bytes)),
+            None => "to fetch".into(),
+        },
+    }
+}
+
+fn state_json(state: &State) -> Value {
+    match state {
+        State::Embedded => json!({ "kind": "embedded" }),
+        State::Ready { bytes, trust } => json!({ "kind": "ready", "bytes": bytes, "trust": trust.describe() }),
+        State::Partial { missing, unfinished } => {
+            json!({ "kind": "partial", "missing": missing, "unfinished_bytes": unfinished })
+        }
+        State::Absent => json!({ "kind": "absent" }),
+    }
+}
+
+fn fetch_all(fetch: &Fetch, entries: &[&'static Entry], terminal: &Terminal) -> Result<ExitCode> {
+    watch_interrupts();
+    let (mut sets, mut text) = (Vec::new(), String::new());
+    for &entry in entries {
+        terminal
+            .say(format!("{}: {}\n  licence: {}\n  cite: {}", entry.name, entry.title, entry.licence, entry.citation));
+        if !entry.note.is_empty() {
+            terminal.say(format!("  note: {}", entry.note));
+        }
+        let placed = fetch.run(entry, &mut TransferBar::new(terminal)).map_err(|error| match error {
+            Error::Cancelled => Failure::interrupted(format!("{}: {error}", entry.name)),
+            error => Failure::input(format!("{}: {error}", entry.name)),
+        })?;
+        if placed.is_empty() {
+            text += &format!("{}: part of the program, nothing to fetch\n", entry.name);
+        }
+        let mut files = Vec::new();
+        for file in &placed {
+            let before = if file.already { ", was there already" } else { "" };
+            let (size, trust) = (HumanBytes(file.bytes), file.trust.describe());
+            text += &format!("{}  {size}  {trust}{before}\n", file.path.display());
+            files.push(json!({
+                "dataset": file.dataset, "path": file.path, "bytes": file.bytes, "sha256": file.sha256,
+                "trust": trust, "already": file.already,
+            }));
+        }
+        let mut set = describe(entry);
+        set["files"] = files.into();
+        sets.push(set);
+    }
+    let object = json!({ "schema": "cmrm/data-fetch/1", "cache": fetch.cache.root(), "datasets": sets });
+    terminal.result(&object, &text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn verify(entries: &[&'static Entry], cache: &Cache, terminal: &Terminal) -> Result<ExitCode> {
+    let mut wanted = entries.to_vec();
+    if wanted.is_empty() {
+        let here = catalogue::list(cache)?.into_iter();
+        let here = here.filter(|one| matches!(one.state, State::Ready { .. } | State::Partial { .. }));
+        wanted = here.map(|one| one.entry).collect();
+    }
+    let (mut files, mut text, mut bad) = (Vec::new(), String::new(), 0);
+    let mut seen = std::collections::HashSet::new();
+    for entry in wanted {
+        if entry.is_embedded() {
+            text += &format!("{}: part of the program, nothing to verify\n", entry.name);
+        }
+        for file in catalogue::verify(entry, cache)? {
+            // A set that another one needs may be asked for as well.
+            if !seen.insert(file.path.clone()) {
+                continue;
+            }
+            let (outcome, words) = match &file.outcome {
+                Outcome::Intact { trust, .. } => ("intact", format!("intact ({})", trust.describe())),
+                Outcome::Missing => ("missing", format!("missing; run `cmrm data fetch {}`", file.dataset)),
+                Outcome::Damaged { expected, found } => (
+                    "damaged",
+                    format!(
+                        "damaged: SHA-256 {found}, expected {expected}; run `cmrm data fetch {} --force`",
+                        file.dataset
+                    ),
+                ),
+            };
+            bad += usize::from(outcome != "intact");
+            text += &format!("{}: {words}\n", file.path.display());
+            files.push(json!({ "dataset": file.dataset, "path": file.path, "outcome": outcome, "detail": words }));
+        }
+    }
+    if text.is_empty() {
+        text = format!("{}: no fetched data set to verify\n", cache.root().display());
+    }
+    let object = json!({ "schema": "cmrm/data-verify/1", "cache": cache.root(), "files": files, "bad": bad });
+    terminal.result(&object, &text)?;
+    Ok(if bad > 0 { ExitCode::from(FINDINGS) } else { ExitCode::SUCCESS })
+}

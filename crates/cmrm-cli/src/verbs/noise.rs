@@ -1,0 +1,92 @@
+//! `cmrm noise`: a data file with some labels made wrong, and a log of which.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use cmrm::Matrix;
+use cmrm::noise::{NoiseConfig, NoiseContext};
+use cmrm_data::preprocess::{MissingCells, Preprocess, PreprocessOptions};
+use cmrm_data::{Column, LabelOptions, MissingLabels, Table};
+use serde_json::json;
+
+use crate::args::ReadArgs;
+use crate::failure::Result;
+use crate::load::load;
+use crate::terminal::Terminal;
+use crate::whole::{Whole, settings};
+
+#[derive(Debug, Args)]
+pub struct NoiseArgs {
+    /// A data file, or the name of a data set (`cmrm data list`).
+    pub data: String,
+    #[command(flatten)]
+    pub read: ReadArgs,
+    /// The noise, as in `symmetric:0.4`.
+    #[arg(long, value_name = "KIND:RATE")]
+    pub kind: NoiseConfig,
+    /// The new data file: .csv, .tsv or .parquet. What was changed goes to FILE.flipped.csv.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Seed of the choice of rows.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+pub fn run(args: &NoiseArgs, terminal: &Terminal) -> Result<ExitCode> {
+    let mut whole = Whole::read(&args.data, &args.read, terminal)?;
+    let labelled = whole.encode()?;
+    let (labels, classes) = (&labelled.labels.indices, &labelled.labels.classes);
+    if !labelled.unlabelled.is_empty() {
+        terminal.say(format!("note: {} rows without a label stay as they are", labelled.unlabelled.len()));
+    }
+    let features = match args.kind {
+        NoiseConfig::Instance { .. } => Some(features(args)?),
+        _ => None,
+    };
+    let mut context = NoiseContext::new(classes.len());
+    if let Some((values, width)) = &features {
+        context = context.with_features(Matrix::new(values, *width)?);
+    }
+    let made = args.kind.apply(labels, &context, args.seed)?;
+
+    let name = |label: u32| classes[label as usize].as_str();
+    let mut new = vec![None; whole.rows()];
+    for &at in &made.flipped {
+        new[labelled.rows[at]] = Some(name(made.labels[at]));
+    }
+    whole.relabel(&new);
+    let pick = |labels: &[u32]| made.flipped.iter().map(|&at| name(labels[at])).collect::<Vec<_>>();
+    let log = Table::new(vec![
+        Column::numeric("row", made.flipped.iter().map(|&at| labelled.rows[at] as f64).collect()),
+        Column::categorical("original", &pick(labels)),
+        Column::categorical("new", &pick(&made.labels)),
+    ])?;
+    let log = whole.write(&args.out, None, ("flipped", log))?;
+    let object = json!({
+        "schema": "cmrm/noise/1", "data": args.data, "kind": args.kind, "seed": args.seed, "rows": labels.len(),
+        "flipped": made.flipped.len(), "rate": made.rate(), "out": args.out, "log": log,
+    });
+    let text = format!(
+        "{}: {} of {} labels made wrong ({:.1} %); the rows are in {}\n",
+        args.out.display(),
+        made.flipped.len(),
+        labels.len(),
+        100.0 * made.rate(),
+        log.display()
+    );
+    terminal.result(&object, &text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The labelled rows as numbers, for noise that depends on them.
+fn features(args: &NoiseArgs) -> Result<(Vec<f32>, usize)> {
+    let loaded = load(&settings(&args.data, &args.read), args.read.cache.as_deref())?;
+    let options = LabelOptions { missing: MissingLabels::HoldOut, classes: loaded.classes };
+    let labelled = loaded.train.encode_labels(&options)?;
+    let options = PreprocessOptions { missing: MissingCells::Impute, ..PreprocessOptions::default() };
+    let (preprocess, _) = Preprocess::fit(&loaded.train.features, &labelled.rows, &options)?;
+    let (data, _) = preprocess.dataset(&loaded.train, &labelled)?;
+    let width = data.width();
+    Ok((data.features, width))
+}
