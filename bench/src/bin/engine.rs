@@ -131,7 +131,8 @@ fn measure(job: Job, files: &mut Files) -> Result<Answer> {
             let examples = files.examples(&data.x, &data.y)?;
             // The check of the data counts, as it does inside scikit-learn's `fit`.
             let clock = Clock::start();
-            let mut trainer = Trainer::new(config, vec![Arm::base(LossConfig::CrossEntropy)], data.classes, examples, None)?;
+            let mut trainer =
+                Trainer::new(config, vec![Arm::base(LossConfig::CrossEntropy)], data.classes, examples, None)?;
             trainer.run(&mut Silent)?;
             let time = clock.stop();
             let loss = last_total(&trainer);
