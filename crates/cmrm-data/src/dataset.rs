@@ -250,6 +250,19 @@ impl Dataset {
         Ok(Matrix::new(&self.features, self.width())?)
     }
 
+    /// Refuses features that are not one row for each label.
+    pub(crate) fn check_length(&self) -> Result<()> {
+        let found = self.features.len() / self.width().max(1);
+        if self.features.len() == self.len() * self.width() && self.rows.len() == self.len() {
+            return Ok(());
+        }
+        Err(Error::new(Problem::Shape {
+            what: "rows of features, one for each label".into(),
+            expected: self.len() as u64,
+            found: found as u64,
+        }))
+    }
+
     /// The rows at `rows`, in that order.
     pub fn gather(&self, rows: &[usize]) -> Result<Dataset> {
         check_rows(rows, self.len())?;

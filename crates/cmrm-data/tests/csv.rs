@@ -125,8 +125,9 @@ fn bad_files_are_refused_with_the_place() {
             "a,b\n1,2\n3\n",
             &plain,
             "t.csv, row 1 (line 3): 1 cells where 2 are expected; put quotes around cells that contain the delimiter \
-             ',', or state the right delimiter",
+             ',', or state the right delimiter or the lines to skip at the start",
         ),
+        ("|made by hand\n1, 2 x, 3\n4, 5 y, 6\n", &plain, "t.csv, row 0 (line 2): 3 cells where 1 are expected"),
         ("a,b\n1,2\n3,4,5\n", &plain, "t.csv, row 1 (line 3): 3 cells where 2 are expected"),
         ("a,b,a\n1,2,3\n", &plain, "t.csv, line 1: the header names 'a' twice, at columns 0 and 2; rename one"),
         ("", &plain, "t.csv: the file is empty"),

@@ -83,6 +83,13 @@ impl ColumnFit {
         Ok(())
     }
 
+    /// Takes statistics that were gathered elsewhere, from cells none of which is missing.
+    pub fn set_moments(&mut self, moments: Moments) {
+        self.moments = moments;
+        // Columns of an array are seldom identifiers, and nobody looked.
+        self.counts_rows = None;
+    }
+
     /// Adds a number, rounded to single precision: every format then yields the same statistics.
     pub fn add_number(&mut self, value: f64, row: u64, options: &PreprocessOptions) -> Result<()> {
         let rounded = value as f32;

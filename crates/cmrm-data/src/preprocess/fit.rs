@@ -1,16 +1,18 @@
 //! Learning a pipeline from the training rows, whole or chunk by chunk.
 
 use super::column_fit::ColumnFit;
-use super::convert::as_kind;
+use super::dense_fit::DenseFit;
 use super::{FORMAT, Note, Preprocess, PreprocessOptions};
 use crate::dataset::Features;
 use crate::error::{Error, Problem, Result};
-use crate::table::{ColumnRef, Kind, Table, made_up_name};
+use crate::table::{ColumnRef, Kind, Table, as_kind, made_up_name};
 
 /// Learns from chunks, in order. Cutting the rows into other chunks gives the same bits.
 pub struct Fitter {
     options: PreprocessOptions,
     columns: Vec<ColumnFit>,
+    /// Takes the columns' place for an array none of whose cells can be missing.
+    dense: Option<DenseFit>,
     /// Name and kind of each column that is used, and its place in the table.
     used: Vec<(String, Kind, usize)>,
     unnamed: bool,
@@ -63,7 +65,11 @@ impl Fitter {
             !ignored.contains(&(at - 1))
         });
         let columns = used.iter().map(|(name, kind, _)| ColumnFit::new(name, *kind, options)).collect();
-        Ok(Fitter { options: options.clone(), columns, used, unnamed, inputs, rows: 0 })
+        let dense = match first {
+            Features::Array(array) if !options.nan_is_missing => Some(DenseFit::new(array.width())),
+            _ => None,
+        };
+        Ok(Fitter { options: options.clone(), columns, dense, used, unnamed, inputs, rows: 0 })
     }
 
     /// Learns from the rows of a chunk for which `training` is true.
@@ -96,6 +102,10 @@ impl Fitter {
                         found: array.width() as u64,
                     }));
                 }
+                if let Some(dense) = &mut self.dense {
+                    let used = &self.used;
+                    return dense.update(array, training, |at| used.iter().any(|(_, _, place)| *place == at));
+                }
                 let rows = array.values().chunks_exact(array.width());
                 for (row, (values, _)) in rows.zip(training).enumerate().filter(|(_, (_, used))| **used) {
                     for (fit, (_, _, at)) in self.columns.iter_mut().zip(&self.used) {
@@ -108,9 +118,14 @@ impl Fitter {
     }
 
     /// The pipeline, and what there is to say about it.
-    pub fn finish(self) -> Result<(Preprocess, Vec<Note>)> {
+    pub fn finish(mut self) -> Result<(Preprocess, Vec<Note>)> {
         if self.rows == 0 {
             return Err(Error::new(Problem::Empty("the set of training rows".into())));
+        }
+        if let Some(dense) = &self.dense {
+            for (column, (_, _, at)) in self.columns.iter_mut().zip(&self.used) {
+                column.set_moments(dense.moments(*at));
+            }
         }
         let mut notes = Vec::new();
         let columns: Vec<_> = self.columns.into_iter().map(|column| column.finish(&self.options, &mut notes)).collect();

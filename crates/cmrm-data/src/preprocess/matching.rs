@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Note, Preprocess};
 use crate::dataset::Array;
 use crate::error::{Error, Problem, Result};
+use crate::read::missing_columns;
 use crate::table::{Table, made_up_name};
 
 /// For each column of the pipeline its place in the new data, or nothing where it is not needed.
@@ -67,13 +68,6 @@ impl Preprocess {
             .filter(|(column, place)| place.is_none() && column.width() > 0)
             .map(|(column, _)| column.name.clone())
             .collect();
-        if missing.is_empty() {
-            return Ok(places);
-        }
-        let way_out = match unnamed && !self.unnamed {
-            true => "the data has no header: add one, or give exactly the model's columns in order",
-            false => "the data must have the columns that the model was fitted on, under the same names",
-        };
-        Err(Error::new(Problem::MissingColumns { names: missing }).way_out(way_out))
+        if missing.is_empty() { Ok(places) } else { Err(missing_columns(missing, unnamed && !self.unnamed)) }
     }
 }

@@ -1,7 +1,7 @@
 //! From columns to numbers: learned on the training rows, stored with the model, applied by column name.
 
 mod column_fit;
-mod convert;
+mod dense_fit;
 mod fit;
 mod matching;
 mod moments;
@@ -10,6 +10,7 @@ mod options;
 mod plan;
 mod summary;
 mod transform;
+mod transform_array;
 
 pub use fit::Fitter;
 pub use note::Note;

@@ -6,7 +6,7 @@
 pub(super) struct Moments {
     pub count: u64,
     pub mean: f64,
-    squares: f64,
+    pub squares: f64,
     pub min: f64,
     pub max: f64,
 }

@@ -3,13 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::column_fit::{missing_cell, non_finite};
-use super::convert::as_kind;
 use super::plan::{ColumnPlan, Encoder, Fill, Scale, days, from_days};
 use super::{Note, Preprocess};
 use crate::dataset::{Dataset, Features, Input};
 use crate::error::{Error, Problem, Result};
 use crate::labels::LabelledRows;
-use crate::table::{Column, Values};
+use crate::table::{Column, Values, as_kind};
 
 /// Most unknown names that a note quotes.
 const EXAMPLES: usize = 3;
@@ -79,13 +78,7 @@ impl Preprocess {
             }
             data.features.truncate(at * width);
         }
-        if data.labels.len() * data.width() != data.features.len() {
-            return Err(in_file(Error::new(Problem::Shape {
-                what: "labels, one for each labelled row".into(),
-                expected: rows.len() as u64,
-                found: data.labels.len() as u64,
-            })));
-        }
+        data.check_length().map_err(in_file)?;
         Ok((data, transformed.notes))
     }
 
@@ -126,62 +119,6 @@ impl Preprocess {
             }
         }
         writer.remark(notes);
-        Ok(())
-    }
-
-    fn write_array(
-        &self,
-        array: &crate::dataset::Array,
-        places: &[Option<usize>],
-        values: &mut [f32],
-        notes: &mut Vec<Note>,
-    ) -> Result<()> {
-        let width = self.width();
-        let first_row = array.first_row();
-        let mut filled = vec![0u64; self.columns.len()];
-        for (row, (from, to)) in
-            array.values().chunks_exact(array.width()).zip(values.chunks_exact_mut(width.max(1))).enumerate()
-        {
-            let mut offset = 0;
-            for (index, (plan, place)) in self.columns.iter().zip(places).enumerate() {
-                let Some(place) = *place else { continue };
-                let value = from[place];
-                let number = match plan.encoder {
-                    Encoder::Number(scale) if !value.is_nan() => {
-                        to[offset] = scale.apply(f64::from(value));
-                        offset += 1;
-                        to[offset - 1]
-                    }
-                    Encoder::Number(_) | Encoder::Dropped => value,
-                    // Only numbers can come out of an array.
-                    _ => return Err(array_kind(plan)),
-                };
-                if value.is_nan() && plan.width() > 0 {
-                    let Some((Fill::Number(fill), true)) = plan.fill.as_ref().map(|fill| (fill, self.nan_is_missing))
-                    else {
-                        return Err(non_finite(value.into(), first_row + row as u64, &plan.name));
-                    };
-                    filled[index] += 1;
-                    if let Encoder::Number(scale) = plan.encoder {
-                        to[offset] = scale.apply(*fill);
-                        offset += 1;
-                    }
-                } else if !number.is_finite() && plan.width() > 0 {
-                    let (value, row) = (f64::from(value), first_row + row as u64);
-                    return Err(match plan.encoder {
-                        Encoder::Number(scale) if value.is_finite() => out_of_scale(value, scale, row, &plan.name),
-                        _ => non_finite(value, row, &plan.name),
-                    });
-                }
-                if plan.flag {
-                    to[offset] = f32::from(u8::from(value.is_nan()));
-                    offset += 1;
-                }
-            }
-        }
-        for (plan, &cells) in self.columns.iter().zip(&filled).filter(|(_, cells)| **cells > 0) {
-            notes.push(imputed(plan, cells));
-        }
         Ok(())
     }
 }
@@ -299,14 +236,14 @@ impl CellWriter<'_> {
     }
 }
 
-fn out_of_scale(value: f64, scale: Scale, row: u64, column: &str) -> Error {
+pub(super) fn out_of_scale(value: f64, scale: Scale, row: u64, column: &str) -> Error {
     Error::new(Problem::OutOfScale { value, deviation: scale.deviation })
         .at_row(row)
         .in_column(column)
         .way_out("correct it, ignore the column, or do not standardise")
 }
 
-fn imputed(plan: &ColumnPlan, cells: u64) -> Note {
+pub(super) fn imputed(plan: &ColumnPlan, cells: u64) -> Note {
     let with = match &plan.fill {
         Some(Fill::Number(_)) => "the training rows' typical value".to_string(),
         Some(Fill::Level(level)) => {
@@ -315,12 +252,6 @@ fn imputed(plan: &ColumnPlan, cells: u64) -> Note {
         _ => "a category of its own".to_string(),
     };
     Note::Imputed { column: plan.name.clone(), cells, with }
-}
-
-fn array_kind(plan: &ColumnPlan) -> Error {
-    Error::option(format!("an array has only numbers, but the column has to be {}", plan.kind))
-        .in_column(&*plan.name)
-        .way_out("give the data as CSV or Parquet with the model's columns")
 }
 
 impl ColumnPlan {

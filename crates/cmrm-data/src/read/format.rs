@@ -1,10 +1,14 @@
 //! Which format a file has.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
+use super::cifar::{CIFAR10_RECORD, CIFAR100_RECORD};
 use super::source::{io_error, read_head};
-use super::{ReadOptions, Source};
-use crate::error::{Error, Result};
+use super::{ReadOptions, Source, idx};
+use crate::error::{Error, Problem, Result};
 
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,21 +16,85 @@ use crate::error::{Error, Result};
 pub enum Format {
     /// Text with a delimiter.
     Csv,
+    /// Parquet.
+    Parquet,
     /// A NumPy array.
     Npy,
+    /// Several NumPy arrays in an archive.
+    Npz,
+    /// MNIST's format.
+    Idx,
+    /// CIFAR-10's binary format.
+    Cifar10,
+    /// CIFAR-100's binary format.
+    Cifar100,
 }
 
 impl Format {
-    /// Picks the format by the first bytes, unpacked if need be, then by the name's extension.
+    /// All formats.
+    pub const ALL: [Format; 7] =
+        [Format::Csv, Format::Parquet, Format::Npy, Format::Npz, Format::Idx, Format::Cifar10, Format::Cifar100];
+
+    /// The format's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Csv => "csv",
+            Format::Parquet => "parquet",
+            Format::Npy => "npy",
+            Format::Npz => "npz",
+            Format::Idx => "idx",
+            Format::Cifar10 => "cifar10",
+            Format::Cifar100 => "cifar100",
+        }
+    }
+
+    /// Picks the format by the first bytes, unpacked if need be; CIFAR's files, which start with a picture, by their
+    /// name and length.
     pub fn detect(source: &Source, options: &ReadOptions) -> Result<Format> {
-        let head = source.open_unpacked(&options.limits).and_then(|reader| read_head(reader, 8).map_err(io_error));
+        let head = source.open_unpacked(&options.limits).and_then(|reader| read_head(reader, 1024).map_err(io_error));
         let head = head.map_err(|error| error.in_file(source.name()))?;
-        if head.starts_with(b"\x93NUMPY") {
-            return Ok(Format::Npy);
-        }
-        if head.contains(&0) {
-            return Err(Error::malformed("data", "its first bytes belong to no known format").in_file(source.name()));
-        }
-        Ok(Format::Csv)
+        let length = source.len()?;
+        let records = |size: usize| length > 0 && length.is_multiple_of(size as u64);
+        let name = source.name().to_ascii_lowercase();
+        let format = match &head[..] {
+            [] => return Err(Error::new(Problem::Empty("the file".into())).in_file(source.name())),
+            head if head.starts_with(b"\x93NUMPY") => Format::Npy,
+            head if head.starts_with(b"PAR1") => Format::Parquet,
+            head if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") => Format::Npz,
+            _ if name.ends_with(".bin") && records(CIFAR10_RECORD) => Format::Cifar10,
+            _ if name.ends_with(".bin") && records(CIFAR100_RECORD) => Format::Cifar100,
+            head if idx::is_idx(head) => Format::Idx,
+            // The extension counts where the content says nothing, so that the right reader says what is wrong.
+            _ if name.ends_with(".parquet") => Format::Parquet,
+            _ if name.ends_with(".npy") => Format::Npy,
+            _ if name.ends_with(".npz") => Format::Npz,
+            head if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) => Format::Csv,
+            head if head.contains(&0) => {
+                return Err(Error::malformed("data", "its first bytes belong to no known format")
+                    .in_file(source.name())
+                    .way_out("state the format: csv, parquet, npy, npz, idx, cifar10 or cifar100"));
+            }
+            _ => Format::Csv,
+        };
+        Ok(format)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        // Tabs and other delimiters are detected within text.
+        let wanted = if matches!(text, "tsv" | "txt") { "csv" } else { text };
+        Format::ALL.into_iter().find(|format| format.name() == wanted).ok_or_else(|| {
+            let names = Format::ALL.map(Format::name).join(", ");
+            Error::option(format!("'{text}' is not a format; the formats are {names}"))
+        })
     }
 }

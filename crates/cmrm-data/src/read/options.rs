@@ -1,10 +1,10 @@
 //! What a caller can say about a file.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Format, Limits};
-use crate::error::{Error, Result};
-use crate::table::{ColumnRef, Kind, Override, made_up_name};
+use crate::error::{Error, Problem, Result};
+use crate::table::{Column, ColumnRef, Kind, Override, Table, made_up_name};
 
 /// How to read a file; the default detects everything and takes every column as a feature.
 #[derive(Debug, Clone, Default)]
@@ -123,7 +123,7 @@ impl ReadOptions {
         }
         let mut columns = vec![Some(None); names.len()];
         match &self.expected {
-            Some(expected) => expected.choose(&names, unnamed, &features, &mut columns),
+            Some(expected) => expected.choose(&names, unnamed, &features, &mut columns)?,
             None => {
                 for (name, rule) in &self.overrides {
                     columns[ColumnRef(name.clone()).resolve(&names)?] = rule.kind().map(Some);
@@ -140,7 +140,13 @@ impl ReadOptions {
 
 impl Expected {
     /// Picks the model's columns: by name, or by position where only one side has names and the numbers agree.
-    fn choose(&self, names: &[String], unnamed: bool, features: &[usize], columns: &mut [Option<Option<Kind>>]) {
+    fn choose(
+        &self,
+        names: &[String],
+        unnamed: bool,
+        features: &[usize],
+        columns: &mut [Option<Option<Kind>>],
+    ) -> Result<()> {
         let by_position = unnamed != self.unnamed && features.len() == self.columns.len();
         let by_name: HashMap<&str, &ExpectedColumn> =
             self.columns.iter().map(|column| (column.name.as_str(), column)).collect();
@@ -150,5 +156,44 @@ impl Expected {
                 false => by_name.get(names[at].as_str()).filter(|column| column.needed).map(|column| Some(column.kind)),
             };
         }
+        if by_position {
+            return Ok(());
+        }
+        let found: HashSet<&str> = features.iter().map(|&at| names[at].as_str()).collect();
+        let missing = self.columns.iter().filter(|column| column.needed && !found.contains(column.name.as_str()));
+        let missing: Vec<String> = missing.map(|column| column.name.clone()).collect();
+        if missing.is_empty() { Ok(()) } else { Err(missing_columns(missing, unnamed && !self.unnamed)) }
     }
+}
+
+/// Sorts the columns of a chunk into features, label and row name; a column that was skipped is `None`.
+pub(crate) fn assemble(
+    plan: &Plan,
+    columns: Vec<Option<Column>>,
+    unnamed: bool,
+) -> Result<(Table, Option<Column>, Option<Column>)> {
+    let (mut features, mut skipped) = (Vec::new(), Vec::new());
+    let (mut labels, mut ids) = (None, None);
+    for (at, column) in columns.into_iter().enumerate() {
+        match column {
+            None => skipped.push(plan.names[at].clone()),
+            Some(column) if plan.label == Some(at) => labels = Some(column),
+            Some(column) if plan.id == Some(at) => ids = Some(column),
+            Some(column) => features.push(column),
+        }
+    }
+    if features.is_empty() {
+        return Err(Error::new(Problem::Empty("the list of feature columns".into()))
+            .way_out("at least one column must be neither label, row name nor ignored"));
+    }
+    let table = Table::new(features)?.with_skipped(skipped);
+    Ok((if unnamed { table.without_names() } else { table }, labels, ids))
+}
+
+/// The error for data that lacks columns of the model.
+pub(crate) fn missing_columns(names: Vec<String>, no_header: bool) -> Error {
+    Error::new(Problem::MissingColumns { names }).way_out(match no_header {
+        true => "the data has no header: add one, or give exactly the model's columns in order",
+        false => "the data must have the columns that the model was fitted on, under the same names",
+    })
 }

@@ -40,7 +40,6 @@ impl Source {
         &self.name
     }
 
-    #[allow(dead_code)]
     pub(crate) fn content(&self) -> &Content {
         &self.content
     }

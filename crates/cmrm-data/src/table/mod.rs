@@ -2,6 +2,7 @@
 
 mod builder;
 mod column;
+mod convert;
 pub mod date;
 mod find;
 mod kind;
@@ -9,6 +10,7 @@ mod missing;
 
 pub use builder::{ColumnBuilder, parse_boolean, parse_number};
 pub use column::{Column, Values};
+pub(crate) use convert::as_kind;
 pub use find::{ColumnRef, closest};
 pub use kind::{Kind, Override};
 pub use missing::Missing;

@@ -33,7 +33,7 @@ pub fn cells(input: &Input) -> Vec<Vec<String>> {
 /// An NPY file of version 1 with this dictionary and these bytes.
 pub fn npy(dictionary: &str, data: &[u8]) -> Vec<u8> {
     let mut header = dictionary.to_string();
-    while (10 + header.len() + 1) % 64 != 0 {
+    while !(10 + header.len() + 1).is_multiple_of(64) {
         header.push(' ');
     }
     header.push('\n');

@@ -6,7 +6,8 @@ use super::guess::with_point;
 use super::{CsvFile, Records};
 use crate::dataset::{Features, Input};
 use crate::error::{Error, Problem, Result};
-use crate::table::{Column, ColumnBuilder, Kind, Table};
+use crate::read::options::assemble;
+use crate::table::{ColumnBuilder, Kind};
 
 /// Iterates over a text file's rows in chunks.
 pub struct CsvChunks {
@@ -58,42 +59,12 @@ impl CsvChunks {
             return Err(Error::new(Problem::Empty("the file, apart from its header,".into())));
         }
         self.started = true;
-        Ok(Some(self.assemble(builders, first_row)?))
+        let named = builders.into_iter().zip(&file.plan.names);
+        let columns = named.map(|(builder, name)| builder.map(|builder| builder.finish(name))).collect();
+        let (table, labels, ids) = assemble(&file.plan, columns, !file.dialect.header)?;
+        let features = Features::Table(table.starting_at(first_row));
+        Ok(Some(Input { features, labels, ids, source: file.source.name().to_string() }))
     }
-
-    fn assemble(&self, builders: Vec<Option<ColumnBuilder>>, first_row: u64) -> Result<Input> {
-        let plan = &self.file.plan;
-        let (mut features, mut skipped) = (Vec::new(), Vec::new());
-        let (mut labels, mut ids) = (None, None);
-        for (at, builder) in builders.into_iter().enumerate() {
-            let name = &self.file.plan.names[at];
-            let Some(builder) = builder else {
-                skipped.push(name.clone());
-                continue;
-            };
-            let column = builder.finish(name);
-            if plan.label == Some(at) {
-                labels = Some(column);
-            } else if plan.id == Some(at) {
-                ids = Some(column);
-            } else {
-                features.push(column);
-            }
-        }
-        let unnamed = !self.file.dialect.header;
-        let table = table_of(features, unnamed, skipped)?.starting_at(first_row);
-        Ok(Input { features: Features::Table(table), labels, ids, source: self.file.source.name().to_string() })
-    }
-}
-
-/// A table of features.
-pub(crate) fn table_of(features: Vec<Column>, unnamed: bool, skipped: Vec<String>) -> Result<Table> {
-    if features.is_empty() {
-        return Err(Error::new(Problem::Empty("the list of feature columns".into()))
-            .way_out("at least one column must be neither label, row name nor ignored"));
-    }
-    let table = Table::new(features)?.with_skipped(skipped);
-    Ok(if unnamed { table.without_names() } else { table })
 }
 
 impl Iterator for CsvChunks {

@@ -1,11 +1,13 @@
 //! How a text file is written: its delimiter, and whether its first row is a header.
 
+use std::collections::BTreeMap;
+
 use super::super::source::{io_error, read_head};
 use super::super::{ReadOptions, Source, limits::SAMPLE_BYTES};
 use crate::error::{Error, Problem, Result};
 use crate::table::{date, parse_boolean};
 
-/// Delimiters that are tried, best first where two fit equally well.
+/// Delimiters that are tried, best first where two fit equally well; the space is last.
 const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
 /// Records of the sample that are looked at.
 const SAMPLE_RECORDS: usize = 500;
@@ -98,7 +100,7 @@ fn refuse_other_encodings(sample: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The delimiter under which most records have the first one's number of cells, and then the most cells.
+/// The delimiter under which most records have the same number of cells, and then the most cells.
 fn detect_delimiter(dialect: &Dialect, sample: &[u8], whole: bool) -> u8 {
     let mut best = (b',', (0, 0));
     for delimiter in DELIMITERS {
@@ -106,14 +108,19 @@ fn detect_delimiter(dialect: &Dialect, sample: &[u8], whole: bool) -> u8 {
             continue;
         }
         let records = Dialect { delimiter, ..dialect.clone() }.records(sample, whole);
-        let cells = records.first().map_or(0, Vec::len);
+        let mut widths = BTreeMap::new();
+        for record in &records {
+            *widths.entry(record.len()).or_insert(0) += 1;
+        }
+        let Some((&cells, &agreeing)) = widths.iter().max_by_key(|(_, count)| **count) else { continue };
         if cells < 2 {
             continue;
         }
-        let agreeing = records.iter().filter(|record| record.len() == cells).count();
         // Hundredths, so that one ragged row in a long file does not tip the balance to a worse delimiter.
         let score = (agreeing * 100 / records.len(), cells);
-        if score > best.1 {
+        // Text has spaces of its own, so a space must explain more rows than anything else, not just more cells.
+        let better = if delimiter == b' ' { score.0 > best.1.0 } else { score > best.1 };
+        if better {
             best = (delimiter, score);
         }
     }

@@ -148,7 +148,8 @@ impl Records {
             return Ok(());
         }
         Err(self.place(Error::new(Problem::Ragged { expected, found })).way_out(format!(
-            "put quotes around cells that contain the delimiter {:?}, or state the right delimiter",
+            "put quotes around cells that contain the delimiter {:?}, or state the right delimiter or the lines to \
+             skip at the start",
             delimiter as char
         )))
     }

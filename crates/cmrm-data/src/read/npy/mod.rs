@@ -26,6 +26,11 @@ impl<'a> Open<'a> {
     /// Reads the header and compares the declared shape with the `length` bytes of the whole, if known.
     pub fn new(mut reader: Box<dyn Read + Send + 'a>, length: Option<u64>) -> Result<Self> {
         let header = Header::read(&mut reader)?;
+        Open::with_header(header, reader, length)
+    }
+
+    /// The same for a header that has been read already.
+    pub fn with_header(header: Header, reader: Box<dyn Read + Send + 'a>, length: Option<u64>) -> Result<Self> {
         let expected = header.data_bytes()?;
         let present = length.map(|length| length.saturating_sub(header.data_offset));
         if let Some(found) = present

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::{Column, ColumnBuilder, Kind, Values};
 use crate::error::{Error, Problem, Result};
-use crate::table::{Column, ColumnBuilder, Kind, Values};
 
 /// The column itself, or a copy of the wanted kind. Anything has a text; text is parsed; booleans are zero and one.
 /// A cell that cannot be turned is refused with its row.
-pub(super) fn as_kind<'a>(column: &'a Column, kind: Kind, first_row: u64) -> Result<Cow<'a, Column>> {
+pub(crate) fn as_kind<'a>(column: &'a Column, kind: Kind, first_row: u64) -> Result<Cow<'a, Column>> {
     if column.kind() == kind {
         return Ok(Cow::Borrowed(column));
     }

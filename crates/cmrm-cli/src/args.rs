@@ -1,0 +1,164 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use cmrm::envelope::Preset;
+use cmrm::loss::{Focal, Gce, Ldam, LossConfig};
+use cmrm::noise::NoiseConfig;
+
+use crate::config::{ModelKind, OptimiserKind};
+
+/// Learn from labels that are partly wrong: robust classifiers, the wrong labels found, and how sure to be.
+#[derive(Debug, Parser)]
+#[command(name = "cmrm", version, about)]
+pub struct Cli {
+    /// One JSON object on standard output.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No words and no bars on standard error, errors excepted.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Threads; the results do not depend on them.
+    #[arg(long, global = true)]
+    pub threads: Option<usize>,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Train a robust classifier, and the fair base arm beside it.
+    Fit(Box<FitArgs>),
+}
+
+/// How a data file is read; shared by every verb that takes one.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ReadArgs {
+    /// Column of the labels: a name, or an index (negative from the end).
+    #[arg(long, value_name = "NAME|INDEX", allow_hyphen_values = true)]
+    pub label: Option<String>,
+    /// A file that holds nothing but the labels, one a row.
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+    /// A column that names the rows and is no feature.
+    #[arg(long, value_name = "NAME|INDEX", allow_hyphen_values = true)]
+    pub id: Option<String>,
+    /// The character between cells; detected if absent (write \t for a tab).
+    #[arg(long)]
+    pub delimiter: Option<String>,
+    /// The first row names no columns.
+    #[arg(long)]
+    pub no_header: bool,
+    /// The folder of fetched data sets.
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct FitArgs {
+    /// A data file, a folder of arrays, or the name of a data set (`cmrm data list`).
+    pub data: Option<String>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+    /// Test file, in the form of the data file; its labels count as clean.
+    #[arg(long, value_name = "FILE")]
+    pub test: Option<String>,
+    /// Settings as TOML; flags go over it.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The run's folder; a free name under `runs/` if absent.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Go on from the checkpoint in the run's folder.
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    /// Print the settings in full and stop.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Make some training labels wrong, for experiments.
+    #[arg(long, value_name = "KIND:RATE")]
+    pub noise: Option<NoiseConfig>,
+    /// Share of the rows to test on with their original labels; 0.2 with --noise and no test data, else 0.
+    #[arg(long, value_name = "SHARE")]
+    pub test_share: Option<f64>,
+    /// Share of the training rows kept for validation and calibration, by their observed labels.
+    #[arg(long, value_name = "SHARE")]
+    pub validation_share: Option<f64>,
+    /// paper, authors or robust.
+    #[arg(long)]
+    pub preset: Option<Preset>,
+    /// Weight of the envelope.
+    #[arg(long)]
+    pub lambda: Option<f64>,
+    /// Share of the margins below the threshold.
+    #[arg(long)]
+    pub alpha: Option<f64>,
+    /// Width of the soft filter.
+    #[arg(long)]
+    pub temperature: Option<f64>,
+    /// Share of the epochs before the envelope is switched on.
+    #[arg(long, value_name = "SHARE")]
+    pub start: Option<f64>,
+    /// cross-entropy, focal[:γ], gce[:q], ldam, hinge or logistic.
+    #[arg(long, value_parser = parse_loss)]
+    pub loss: Option<LossConfig>,
+    /// mlp, linear, svm or cosine.
+    #[arg(long)]
+    pub model: Option<ModelKind>,
+    /// Widths of the hidden layers.
+    #[arg(long, value_delimiter = ',')]
+    pub hidden: Option<Vec<usize>>,
+    /// adam, adamw, sgd or lbfgs.
+    #[arg(long)]
+    pub optimiser: Option<OptimiserKind>,
+    /// Passes over the rows.
+    #[arg(long)]
+    pub epochs: Option<usize>,
+    /// Rows in a batch; 0 for all rows at once.
+    #[arg(long)]
+    pub batch: Option<usize>,
+    /// Learning rate.
+    #[arg(long)]
+    pub learning_rate: Option<f64>,
+    /// Penalty on the weights.
+    #[arg(long)]
+    pub l2: Option<f64>,
+    /// Choose the epoch with the best accuracy on observed validation labels, and stop after this many without a better.
+    #[arg(long, value_name = "EPOCHS")]
+    pub patience: Option<usize>,
+    /// Fill in missing cells instead of refusing them.
+    #[arg(long)]
+    pub impute: bool,
+    /// Keep rows without a label aside instead of refusing them.
+    #[arg(long)]
+    pub hold_out_unlabelled: bool,
+    /// Train the envelope alone.
+    #[arg(long)]
+    pub no_base: bool,
+    /// Seed of splits, noise, weights and order.
+    #[arg(long)]
+    pub seed: Option<u64>,
+}
+
+/// `name` or `name:parameter`.
+fn parse_loss(text: &str) -> Result<LossConfig, String> {
+    let (name, parameter) = text.split_once(':').map_or((text, None), |(name, parameter)| (name, Some(parameter)));
+    let number = |default: f64| match parameter {
+        None => Ok(default),
+        Some(text) => text.parse::<f64>().map_err(|_| format!("'{text}' is not a number")),
+    };
+    let loss = match name {
+        "cross-entropy" | "ce" => LossConfig::CrossEntropy,
+        "focal" => LossConfig::Focal { gamma: number(Focal::DEFAULT_GAMMA)? },
+        "gce" => LossConfig::Gce { q: number(Gce::DEFAULT_Q)? },
+        "ldam" => LossConfig::Ldam { max_margin: number(Ldam::DEFAULT_MAX_MARGIN)?, scale: Ldam::DEFAULT_SCALE },
+        "hinge" => LossConfig::Hinge,
+        "logistic" => LossConfig::Logistic,
+        _ => return Err(format!("unknown loss '{name}': expected cross-entropy, focal, gce, ldam, hinge or logistic")),
+    };
+    if parameter.is_some() && matches!(loss, LossConfig::CrossEntropy | LossConfig::Hinge | LossConfig::Logistic) {
+        return Err(format!("the loss {name} takes no parameter"));
+    }
+    Ok(loss)
+}

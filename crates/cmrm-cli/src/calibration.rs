@@ -1,0 +1,49 @@
+//! The rows that prediction sets are calibrated on: validation rows, by their observed labels.
+
+use std::path::Path;
+
+use cmrm::Matrix;
+use cmrm_train::stored::TensorFile;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Failure, Result, in_file};
+
+/// Probabilities and observed labels of the calibration rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    pub probabilities: Vec<f32>,
+    pub labels: Vec<u32>,
+    pub classes: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    kind: String,
+    format: u32,
+    classes: usize,
+}
+
+impl Calibration {
+    /// The probabilities as a matrix.
+    pub fn matrix(&self) -> Result<Matrix<'_, f32>> {
+        Ok(Matrix::new(&self.probabilities, self.classes)?)
+    }
+
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let mut file = TensorFile::default();
+        file.put("probabilities", &[self.labels.len(), self.classes], &self.probabilities);
+        file.put_integers("labels", &self.labels);
+        let header = Header { kind: "calibration".into(), format: 1, classes: self.classes };
+        file.write(path, &header).map_err(|e| Failure::input(format!("{}: {e}", path.display())))
+    }
+
+    pub fn read(path: &Path) -> Result<Self> {
+        let named = |e: cmrm_train::Error| Failure::input(format!("{}: {e}", path.display()));
+        let bytes = std::fs::read(path).map_err(|error| in_file(path, error))?;
+        let (header, file): (Header, _) = TensorFile::from_bytes(&bytes).map_err(named)?;
+        let labels = file.take_integers("labels").map_err(named)?;
+        let wanted = labels.len().saturating_mul(header.classes);
+        let probabilities = file.take_exactly("probabilities", wanted).map_err(named)?;
+        Ok(Calibration { probabilities, labels, classes: header.classes })
+    }
+}

@@ -1,0 +1,274 @@
+//! The settings of a fit: defaults, then a TOML file, then flags.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use cmrm::envelope::{EnvelopeConfig, Preset, Start};
+use cmrm::loss::LossConfig;
+use cmrm::noise::NoiseConfig;
+use cmrm_data::preprocess::{MissingCells, PreprocessOptions};
+use cmrm_train::model::{Head, Init, ModelConfig};
+use cmrm_train::optim::{AdamConfig, AdamWConfig, Clip, LbfgsConfig, OptimiserConfig, SgdConfig};
+use cmrm_train::schedule::ScheduleConfig;
+use cmrm_train::train::{ClassWeights, Method, Selection, TrainConfig};
+use serde::{Deserialize, Serialize};
+
+use crate::args::FitArgs;
+use crate::failure::{Failure, Result, in_file};
+
+/// Which model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelKind {
+    Mlp,
+    Linear,
+    Svm,
+    Cosine,
+}
+
+/// Which optimiser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum OptimiserKind {
+    Adam,
+    Adamw,
+    Sgd,
+    Lbfgs,
+}
+
+/// Everything that decides the result of a fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FitConfig {
+    pub data: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delimiter: Option<String>,
+    pub no_header: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    pub hold_out_unlabelled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_share: Option<f64>,
+    pub validation_share: f64,
+    pub preset: Preset,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lambda: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<f64>,
+    pub base: bool,
+    pub model: ModelKind,
+    pub hidden: Vec<usize>,
+    pub dropout: f64,
+    pub optimiser: OptimiserKind,
+    pub learning_rate: f64,
+    pub epochs: usize,
+    pub batch: usize,
+    pub l2: f64,
+    pub weight_decay: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clip_norm: Option<f64>,
+    pub balance_classes: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patience: Option<usize>,
+    pub seed: u64,
+    pub loss: LossConfig,
+    pub schedule: ScheduleConfig,
+    pub preprocess: PreprocessOptions,
+}
+
+impl Default for FitConfig {
+    fn default() -> Self {
+        FitConfig {
+            data: String::new(),
+            label: None,
+            labels: None,
+            id: None,
+            delimiter: None,
+            no_header: false,
+            test: None,
+            hold_out_unlabelled: false,
+            noise: None,
+            test_share: None,
+            validation_share: 0.1,
+            preset: Preset::Robust,
+            lambda: None,
+            alpha: None,
+            temperature: None,
+            start: None,
+            base: true,
+            model: ModelKind::Mlp,
+            hidden: vec![128, 64],
+            dropout: 0.0,
+            optimiser: OptimiserKind::Adam,
+            learning_rate: 1e-3,
+            epochs: 40,
+            batch: 128,
+            l2: 0.0,
+            weight_decay: 0.0,
+            clip_norm: None,
+            balance_classes: false,
+            patience: None,
+            seed: 0,
+            loss: LossConfig::CrossEntropy,
+            schedule: ScheduleConfig::default(),
+            preprocess: PreprocessOptions::default(),
+        }
+    }
+}
+
+impl FitConfig {
+    /// Defaults, the file, the flags, in this order.
+    pub fn resolve(args: &FitArgs) -> Result<Self> {
+        let mut config = match &args.config {
+            None => FitConfig::default(),
+            Some(path) => FitConfig::read(path)?,
+        };
+        macro_rules! take {
+            ($($flag:expr => $field:ident),* $(,)?) => { $(if let Some(value) = $flag.clone() { config.$field = value; })* };
+        }
+        macro_rules! take_optional {
+            ($($flag:expr => $field:ident),* $(,)?) => { $(if $flag.is_some() { config.$field = $flag.clone(); })* };
+        }
+        take!(
+            args.data => data,
+            args.validation_share => validation_share,
+            args.preset => preset,
+            args.loss => loss,
+            args.model => model,
+            args.hidden => hidden,
+            args.optimiser => optimiser,
+            args.epochs => epochs,
+            args.batch => batch,
+            args.learning_rate => learning_rate,
+            args.l2 => l2,
+            args.seed => seed,
+        );
+        take_optional!(
+            args.read.label => label,
+            args.read.labels => labels,
+            args.read.id => id,
+            args.read.delimiter => delimiter,
+            args.test => test,
+            args.noise => noise,
+            args.test_share => test_share,
+            args.lambda => lambda,
+            args.alpha => alpha,
+            args.temperature => temperature,
+            args.start => start,
+            args.patience => patience,
+        );
+        config.no_header |= args.read.no_header;
+        config.hold_out_unlabelled |= args.hold_out_unlabelled;
+        config.base &= !args.no_base;
+        if args.impute {
+            config.preprocess.missing = MissingCells::Impute;
+        }
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Reads a TOML file; a key that is not known is refused with the closest one that is.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|error| in_file(path, error))?;
+        toml::from_str(&text).map_err(|error| {
+            let hint = did_you_mean(error.message()).map(|near| format!("\ndid you mean '{near}'?")).unwrap_or_default();
+            Failure::input(format!("{}: {}{hint}", path.display(), error.to_string().trim_end()))
+        })
+    }
+
+    /// The settings as TOML.
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string(self).map_err(|error| Failure::input(format!("settings as TOML: {error}")))
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.data.is_empty() {
+            return Err(Failure::input("no data: name a file, a folder or a data set, as in `cmrm fit digits`"));
+        }
+        for (name, share) in [("validation-share", Some(self.validation_share)), ("test-share", self.test_share)] {
+            if let Some(share) = share
+                && !(0.0..1.0).contains(&share)
+            {
+                return Err(Failure::input(format!("{name} = {share} is out of range: expected 0 to below 1")));
+            }
+        }
+        if self.test.is_some() && self.test_share.is_some_and(|share| share > 0.0) {
+            return Err(Failure::input("both a test file and a test-share are given; leave one out"));
+        }
+        self.envelope().validate()?;
+        self.train_config().validate()?;
+        Ok(())
+    }
+
+    /// Share of the rows to test on.
+    pub fn test_share(&self, has_test: bool) -> f64 {
+        self.test_share.unwrap_or(if self.noise.is_some() && !has_test { 0.2 } else { 0.0 })
+    }
+
+    /// The envelope: the preset with whatever was set over it.
+    pub fn envelope(&self) -> EnvelopeConfig {
+        let mut envelope = self.preset.config(&self.loss);
+        envelope.lambda = self.lambda.unwrap_or(envelope.lambda);
+        envelope.alpha = self.alpha.unwrap_or(envelope.alpha);
+        envelope.temperature = self.temperature.unwrap_or(envelope.temperature);
+        envelope.start = self.start.map_or(envelope.start, Start::Fraction);
+        envelope
+    }
+
+    /// What the engine takes.
+    pub fn train_config(&self) -> TrainConfig {
+        let (hidden, head, init) = match self.model {
+            ModelKind::Mlp => (self.hidden.clone(), Head::Linear, Init::Kaiming),
+            ModelKind::Linear => (Vec::new(), Head::Linear, Init::Zeros),
+            ModelKind::Svm => (Vec::new(), Head::Score, Init::Zeros),
+            ModelKind::Cosine => (Vec::new(), Head::Cosine, Init::Kaiming),
+        };
+        let weight_decay = self.weight_decay;
+        let optimiser = match self.optimiser {
+            OptimiserKind::Adam => OptimiserConfig::Adam(AdamConfig { weight_decay, ..AdamConfig::default() }),
+            OptimiserKind::Adamw => OptimiserConfig::AdamW(AdamWConfig { weight_decay, ..AdamWConfig::default() }),
+            _ => OptimiserConfig::Sgd(SgdConfig { momentum: 0.9, weight_decay, ..SgdConfig::default() }),
+        };
+        let method = match self.optimiser {
+            OptimiserKind::Lbfgs => Method::FullBatch(LbfgsConfig::default()),
+            _ => Method::Stochastic {
+                optimiser,
+                learning_rate: self.learning_rate,
+                schedule: self.schedule.clone(),
+                batch_rows: (self.batch > 0).then_some(self.batch),
+            },
+        };
+        TrainConfig {
+            model: ModelConfig { hidden, head, dropout: self.dropout, init },
+            method,
+            epochs: self.epochs,
+            l2: self.l2,
+            clip: self.clip_norm.map(Clip::Norm),
+            class_weights: if self.balance_classes { ClassWeights::Balanced } else { ClassWeights::Equal },
+            selection: self.patience.map_or(Selection::Last, |patience| Selection::Best { patience }),
+            seed: self.seed,
+            keep_history: false,
+        }
+    }
+}
+
+/// From serde's "unknown field `x`, expected one of `a`, `b`": the known field closest to `x`.
+fn did_you_mean(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("unknown field ").or_else(|| message.strip_prefix("unknown variant "))?;
+    let mut quoted = rest.split('`').skip(1).step_by(2);
+    let wrong = quoted.next()?;
+    let known: Vec<&str> = quoted.collect();
+    cmrm_data::table::closest(wrong, &known).into_iter().next()
+}

@@ -1,0 +1,58 @@
+//! How a verb ends that cannot go on.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use crate::terminal::Terminal;
+
+/// Exit code for findings, as of `audit --fail-above`.
+pub const FINDINGS: u8 = 1;
+const BAD_INPUT: u8 = 2;
+const INTERRUPTED: u8 = 130;
+
+/// Why a verb ended, in words for the user, and the exit code.
+#[derive(Debug)]
+pub struct Failure {
+    code: u8,
+    message: String,
+}
+
+/// Shorthand for the result of a verb's parts.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    /// Bad input or usage.
+    pub fn input(message: impl Display) -> Self {
+        Failure { code: BAD_INPUT, message: message.to_string() }
+    }
+
+    /// The user stopped it.
+    pub fn interrupted(message: impl Display) -> Self {
+        Failure { code: INTERRUPTED, message: message.to_string() }
+    }
+
+    /// Says it and gives the exit code.
+    pub fn report(&self, terminal: &Terminal) -> ExitCode {
+        terminal.error(&self.message, self.code);
+        ExitCode::from(self.code)
+    }
+}
+
+macro_rules! from_error {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::input(error)
+            }
+        })*
+    };
+}
+
+from_error!(cmrm::Error, cmrm_train::Error, cmrm_data::Error, cmrm_data::catalogue::Error);
+
+/// Names the file in an error of the operating system, and the way out where there is one.
+pub fn in_file(path: &std::path::Path, error: std::io::Error) -> Failure {
+    let way_out = cmrm_files::way_out(error.kind());
+    let way_out = if way_out.is_empty() { String::new() } else { format!("; {way_out}") };
+    Failure::input(format!("{}: {error}{way_out}", path.display()))
+}

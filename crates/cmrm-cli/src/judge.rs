@@ -1,0 +1,88 @@
+//! How good a model is on rows with known labels, with intervals.
+
+use cmrm::Matrix;
+use cmrm::metric::{self, BootstrapConfig};
+use serde::Serialize;
+
+use crate::failure::Result;
+
+/// Confidence of every interval.
+const LEVEL: f64 = 0.95;
+/// Numbers that all resamples of one metric may touch; more rows get fewer resamples.
+const RESAMPLED_ROWS: usize = 4_000_000;
+
+/// One metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Measured {
+    pub name: &'static str,
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// The difference between two models on the same rows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    pub accuracy: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+fn resampling(rows: usize, seed: u64) -> BootstrapConfig {
+    BootstrapConfig { resamples: (RESAMPLED_ROWS / rows.max(1)).clamp(100, 1000), level: LEVEL, seed }
+}
+
+/// Every metric that the labels allow. Accuracy has a Wilson interval, the others a bootstrap over the rows.
+pub fn measure(probabilities: Matrix<'_, f32>, labels: &[u32], seed: u64) -> Result<Vec<Measured>> {
+    let classes = probabilities.columns();
+    let predicted = metric::predicted_classes(probabilities)?;
+    let right = predicted.iter().zip(labels).filter(|(a, b)| a == b).count();
+    let interval = metric::wilson(right, labels.len(), LEVEL)?;
+    let mut measured = vec![Measured {
+        name: "accuracy",
+        value: metric::accuracy(&predicted, labels)?,
+        low: interval.low,
+        high: interval.high,
+    }];
+    let config = resampling(labels.len(), seed);
+    let mut add = |name: &'static str, of: &mut dyn FnMut(&[usize]) -> cmrm::Result<f64>| {
+        // A metric that these labels do not define (an AUROC of one class, say) is left out.
+        if let Ok(found) = metric::bootstrap(labels.len(), &config, of) {
+            measured.push(Measured { name, value: found.estimate, low: found.interval.low, high: found.interval.high });
+        }
+    };
+    let pick = |values: &[u32], rows: &[usize]| rows.iter().map(|&i| values[i]).collect::<Vec<u32>>();
+    let rows_of = |rows: &[usize]| rows.iter().flat_map(|&i| probabilities.row(i).iter().copied()).collect::<Vec<f32>>();
+    add("balanced_accuracy", &mut |rows| {
+        metric::balanced_accuracy(&pick(&predicted, rows), &pick(labels, rows), classes)
+    });
+    add("macro_f1", &mut |rows| metric::macro_f1(&pick(&predicted, rows), &pick(labels, rows), classes));
+    if classes == 2 {
+        let positive: Vec<f32> = probabilities.iter_rows().map(|row| row[1]).collect();
+        let scores = |rows: &[usize]| rows.iter().map(|&i| positive[i]).collect::<Vec<f32>>();
+        add("auroc", &mut |rows| metric::auroc(&scores(rows), &pick(labels, rows)));
+        add("auprc", &mut |rows| metric::average_precision(&scores(rows), &pick(labels, rows)));
+        add("fpr", &mut |rows| metric::false_positive_rate(&pick(&predicted, rows), &pick(labels, rows)));
+        add("fnr", &mut |rows| metric::false_negative_rate(&pick(&predicted, rows), &pick(labels, rows)));
+    } else if classes > 5 {
+        add("top_5_accuracy", &mut |rows| {
+            metric::top_k_accuracy(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows), 5)
+        });
+    }
+    add("log_loss", &mut |rows| metric::log_loss(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows)));
+    add("brier", &mut |rows| metric::brier(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows)));
+    add("ece", &mut |rows| {
+        metric::expected_calibration_error(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows), 15)
+    });
+    Ok(measured)
+}
+
+/// Accuracy of `second` minus that of `first`, with a bootstrap interval over the rows they share.
+pub fn compare(first: &[u32], second: &[u32], labels: &[u32], seed: u64) -> Result<Difference> {
+    let gains: Vec<f64> = (0..labels.len())
+        .map(|i| f64::from(u8::from(second[i] == labels[i])) - f64::from(u8::from(first[i] == labels[i])))
+        .collect();
+    let mean = |rows: &[usize]| rows.iter().map(|&i| gains[i]).sum::<f64>() / rows.len() as f64;
+    let found = metric::bootstrap(labels.len(), &resampling(labels.len(), seed), |rows| Ok(mean(rows)))?;
+    Ok(Difference { accuracy: found.estimate, low: found.interval.low, high: found.interval.high })
+}

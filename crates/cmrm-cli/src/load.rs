@@ -1,0 +1,70 @@
+//! From what the user names to features and labels: a file, a folder, or a data set of the catalogue.
+
+use std::path::Path;
+
+use cmrm_data::catalogue::{self, Cache};
+use cmrm_data::read::{ReadOptions, Source, read, read_labels};
+use cmrm_data::{ColumnRef, Input};
+
+use crate::config::FitConfig;
+use crate::failure::{Failure, Result};
+
+/// Data as it was read, before any split.
+pub struct Loaded {
+    /// The rows to learn from.
+    pub train: Input,
+    /// Rows to test on, if there are any of their own.
+    pub test: Option<Input>,
+    /// Classes in a fixed order, if the data set has one.
+    pub classes: Option<Vec<String>>,
+    /// Labels known to be right, one a training row, for data sets with human noise.
+    pub clean: Option<cmrm_data::Column>,
+    /// What to call it in reports.
+    pub name: String,
+}
+
+/// How files are read, by the settings.
+pub fn read_options(config: &FitConfig) -> Result<ReadOptions> {
+    let mut options = ReadOptions { label: config.label.clone().map(ColumnRef), ..ReadOptions::default() };
+    options.id = config.id.clone().map(ColumnRef);
+    options.overrides = config.preprocess.overrides.clone();
+    if config.no_header {
+        options.text.header = Some(false);
+    }
+    if let Some(text) = &config.delimiter {
+        options.text.delimiter = Some(match text.as_bytes() {
+            b"\\t" => b'\t',
+            [byte] => *byte,
+            _ => return Err(Failure::input(format!("delimiter '{text}' is not a single ASCII character"))),
+        });
+    }
+    Ok(options)
+}
+
+/// Loads what `config` names.
+pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
+    let path = Path::new(&config.data);
+    if !path.exists() && !config.data.contains(['/', '\\', '.']) {
+        let named = catalogue::load(&config.data, &Cache::locate(cache)?)?;
+        return Ok(Loaded {
+            train: named.train,
+            test: named.test,
+            classes: Some(named.classes),
+            clean: named.clean,
+            name: config.data.clone(),
+        });
+    }
+    let options = read_options(config)?;
+    let train = load_file(path, &options, config.labels.as_deref())?;
+    let test = config.test.as_ref().map(|test| load_file(Path::new(test), &options, None)).transpose()?;
+    let name = path.file_stem().map_or_else(|| config.data.clone(), |stem| stem.to_string_lossy().into_owned());
+    Ok(Loaded { train, test, classes: None, clean: None, name })
+}
+
+/// One file or folder, with its labels from a column or from a file of their own.
+pub fn load_file(path: &Path, options: &ReadOptions, labels: Option<&Path>) -> Result<Input> {
+    let input = read(&Source::file(path), options)?;
+    let Some(labels) = labels else { return Ok(input) };
+    let column = read_labels(&Source::file(labels), &ReadOptions::default())?;
+    Ok(input.with_labels(column)?)
+}

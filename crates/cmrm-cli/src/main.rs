@@ -1,0 +1,52 @@
+//! The command `cmrm`: one file a verb.
+//!
+//! Data goes to standard output, progress and words to standard error. Exit codes: 0 fine, 1 findings, 2 bad input or
+//! usage, 130 interrupted, 101 a bug of ours.
+
+mod args;
+mod arms;
+mod calibration;
+mod config;
+mod failure;
+mod judge;
+mod load;
+mod margins;
+mod progress;
+mod run_dir;
+mod split;
+mod summary;
+mod suspects;
+mod terminal;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Verb};
+use terminal::Terminal;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let terminal = Terminal::new(cli.json, cli.quiet);
+    let done = with_threads(cli.threads, || match cli.verb {
+        Verb::Fit(args) => verbs::fit::run(*args, &terminal),
+    });
+    match done {
+        Ok(code) => code,
+        Err(failure) => failure.report(&terminal),
+    }
+}
+
+/// Runs `work` on a pool of the wanted size; the results do not depend on it.
+fn with_threads(
+    threads: Option<usize>,
+    work: impl FnOnce() -> Result<ExitCode, failure::Failure> + Send,
+) -> Result<ExitCode, failure::Failure> {
+    let mut pool = rayon::ThreadPoolBuilder::new();
+    if let Some(threads) = threads {
+        pool = pool.num_threads(threads);
+    }
+    let pool = pool.build().map_err(|error| failure::Failure::input(format!("cannot start threads: {error}")))?;
+    pool.install(work)
+}

@@ -1,0 +1,48 @@
+//! Which rows train, which validate and calibrate, which test.
+
+use cmrm::rng::Rng;
+
+use crate::failure::{Failure, Result};
+
+/// Stream of the generator that splits are drawn from.
+const SPLIT_STREAM: u64 = 0x5911;
+
+/// Positions among the labelled rows, each part ascending.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Split {
+    pub train: Vec<usize>,
+    pub validation: Vec<usize>,
+    pub test: Vec<usize>,
+}
+
+/// Draws the parts class by class, so that each has its share of every class.
+pub fn draw(labels: &[u32], classes: &[String], test: f64, validation: f64, seed: u64) -> Result<Split> {
+    let mut rng = Rng::new(seed, SPLIT_STREAM);
+    let mut split = Split { train: Vec::new(), validation: Vec::new(), test: Vec::new() };
+    for class in 0..classes.len() {
+        let mut rows: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] as usize == class).collect();
+        rng.shuffle(&mut rows);
+        let tests = (rows.len() as f64 * test).round() as usize;
+        let validations = ((rows.len() - tests) as f64 * validation).round() as usize;
+        let left = rows.len() - tests - validations;
+        if left == 0 && !rows.is_empty() {
+            return Err(Failure::input(format!(
+                "class '{}' has {} rows, too few to leave one for training; collect more, or lower test-share and \
+                 validation-share",
+                classes[class],
+                rows.len()
+            )));
+        }
+        let rest = rows.split_off(tests);
+        split.test.extend(rows);
+        split.validation.extend(&rest[..validations]);
+        split.train.extend(&rest[validations..]);
+    }
+    for part in [&mut split.train, &mut split.validation, &mut split.test] {
+        part.sort_unstable();
+    }
+    if split.train.is_empty() {
+        return Err(Failure::input("no rows are left to train on"));
+    }
+    Ok(split)
+}

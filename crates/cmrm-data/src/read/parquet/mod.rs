@@ -1,0 +1,175 @@
+//! Parquet: flat columns, row group by row group, in chunks.
+//!
+//! Nested columns, brotli and encryption are not supported, nor the encoding DELTA_BYTE_ARRAY. Columns that a data
+//! frame adds for its own row numbers (`__index_level_0__`) are skipped.
+
+mod chunks;
+mod guard;
+mod pages;
+mod schema;
+mod values;
+
+pub use chunks::ParquetChunks;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{
+    ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, ParquetStatisticsPolicy,
+};
+
+use self::guard::Store;
+use self::schema::Meaning;
+use super::limits::MAX_FOOTER_BYTES;
+use super::options::Plan;
+use super::source::Content;
+use super::{ReadOptions, Source};
+use crate::error::{Error, Problem, Result};
+use crate::table::{Kind, refuse_duplicates};
+
+/// A Parquet file whose columns are known.
+pub struct ParquetFile {
+    name: String,
+    store: Store,
+    metadata: ParquetMetaData,
+    plan: Plan,
+    meanings: Vec<Option<Meaning>>,
+    options: ReadOptions,
+}
+
+impl ParquetFile {
+    /// Reads the footer and settles the columns.
+    pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
+        Self::open_here(source, options).map_err(|error| error.in_file(source.name()))
+    }
+
+    fn open_here(source: &Source, options: &ReadOptions) -> Result<Self> {
+        let store = match source.content() {
+            Content::Bytes(bytes) => Store::Bytes(bytes.clone()),
+            Content::File(path) => Store::File(Arc::new(source.open_file(path)?)),
+        };
+        let metadata = read_footer(&store)?;
+        let columns = metadata.file_metadata().schema_descr().columns();
+        let names: Vec<String> = columns.iter().map(|column| column.path().string()).collect();
+        refuse_duplicates(names.iter().map(String::as_str))?;
+        check_chunks(&metadata, names.len())?;
+        let mut plan = options.plan(names, false)?;
+        let mut meanings = Vec::with_capacity(columns.len());
+        for (at, column) in columns.iter().enumerate() {
+            if plan.names[at].starts_with("__index_level_") && plan.label != Some(at) && plan.id != Some(at) {
+                plan.columns[at] = None;
+            }
+            meanings.push(match &mut plan.columns[at] {
+                None => None,
+                Some(kind) => {
+                    let meaning = Meaning::of(column)?;
+                    kind.get_or_insert(meaning.kind());
+                    Some(meaning)
+                }
+            });
+        }
+        Ok(ParquetFile { name: source.name().to_string(), store, metadata, plan, meanings, options: options.clone() })
+    }
+
+    /// Names of all columns.
+    pub fn names(&self) -> &[String] {
+        &self.plan.names
+    }
+
+    /// The kind of each column that is read, by name.
+    pub fn kinds(&self) -> Vec<(&str, Kind)> {
+        let columns = self.plan.names.iter().zip(&self.plan.columns);
+        columns.filter_map(|(name, kind)| Some((name.as_str(), (*kind)??))).collect()
+    }
+
+    /// Number of rows, as the footer declares.
+    pub fn rows(&self) -> u64 {
+        self.metadata.row_groups().iter().map(|group| group.num_rows().unsigned_abs()).fold(0, u64::saturating_add)
+    }
+
+    /// Refuses to read more cells into memory than the limit on unpacked data allows.
+    pub(crate) fn check_size(&self) -> Result<()> {
+        let columns = self.plan.columns.iter().flatten().count() as u64;
+        let (size, limit) = (self.rows().saturating_mul(columns).saturating_mul(8), self.options.limits.unpacked_bytes);
+        if size <= limit {
+            return Ok(());
+        }
+        let what = format!("the table of {} rows and {columns} columns, at eight bytes a cell,", self.rows());
+        Err(Error::new(Problem::TooLarge { what, size, limit })
+            .in_file(&self.name)
+            .way_out("read it in chunks, or raise the limit"))
+    }
+
+    /// The rows, at most `rows` at a time.
+    pub fn chunks(self: &Arc<Self>, rows: usize) -> ParquetChunks {
+        ParquetChunks::new(self.clone(), rows)
+    }
+}
+
+/// The footer is the last thing in the file: its length in four bytes and the magic stand behind it.
+fn read_footer(store: &Store) -> Result<ParquetMetaData> {
+    const TAIL: u64 = 8;
+    let length = store.len();
+    let cut_short = |what: String| {
+        Error::malformed("Parquet", what).way_out("the file is incomplete: copy, download or write it again")
+    };
+    if length < TAIL + 4 {
+        return Err(cut_short(format!("{length} bytes cannot hold a footer")));
+    }
+    let tail = store.bytes(length - TAIL, TAIL).map_err(malformed)?;
+    match &tail[4..] {
+        b"PAR1" => {}
+        b"PARE" => return Err(Error::new(Problem::Unsupported("an encrypted Parquet file".into()))),
+        _ => return Err(cut_short("it does not end with the magic PAR1".into())),
+    }
+    let declared = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
+    if declared > length - TAIL {
+        return Err(cut_short(format!("the footer is {declared} bytes long and {} are there", length - TAIL)));
+    }
+    if declared > MAX_FOOTER_BYTES {
+        let what = "the Parquet footer, in bytes,".to_string();
+        return Err(Error::new(Problem::TooLarge { what, size: declared, limit: MAX_FOOTER_BYTES }));
+    }
+    let footer = store.bytes(length - TAIL - declared, declared).map_err(malformed)?;
+    // Statistics are not used; leaving them out leaves out the ways in which they can be wrong.
+    let options = ParquetMetaDataOptions::new()
+        .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
+        .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
+        .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
+    guarded(|| ParquetMetaDataReader::decode_metadata_with_options(&footer, Some(&options)).map_err(malformed))
+}
+
+/// Checks what the decoder takes for granted.
+fn check_chunks(metadata: &ParquetMetaData, columns: usize) -> Result<()> {
+    for (group, row_group) in metadata.row_groups().iter().enumerate() {
+        let wrong = |what: &str| Err(Error::malformed("Parquet", format!("row group {group} {what}")));
+        if row_group.num_rows() < 0 {
+            return wrong("has a negative number of rows");
+        }
+        if row_group.num_columns() != columns {
+            return wrong("has another number of columns than the schema");
+        }
+        for column in row_group.columns() {
+            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            if start < 0 || column.compressed_size() < 0 {
+                return wrong("has a column at a negative place");
+            }
+            if column.file_path().is_some() {
+                return wrong("refers to another file");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn malformed(error: ParquetError) -> Error {
+    Error::malformed("Parquet", error)
+}
+
+/// Turns a panic of the decoder into an error. It checks nearly everything it reads, but it is not ours, and a file
+/// that finds a gap must not take the program down.
+fn guarded<T>(decode: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(decode))
+        .unwrap_or_else(|_| Err(Error::malformed("Parquet", "the decoder gave up on it")))
+}

@@ -1,0 +1,198 @@
+//! The values of one column chunk, into a column.
+
+use half::f16;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+
+use super::schema::Meaning;
+use crate::error::{Error, Problem, Result};
+use crate::table::date::DAY;
+use crate::table::{ColumnBuilder, Kind};
+
+/// Records that the decoder is asked for at a time.
+const BATCH: usize = 1024;
+/// The Julian day of 1970-01-01.
+const JULIAN_EPOCH: i64 = 2_440_588;
+
+/// Reads `rows` records into the builder. `first_row` is the row of the first, for messages.
+pub(super) fn read_rows(
+    reader: &mut ColumnReader,
+    meaning: Meaning,
+    rows: usize,
+    first_row: u64,
+    builder: &mut ColumnBuilder,
+) -> Result<()> {
+    let push = |builder: &mut ColumnBuilder, cell: Cell<'_>| cell.push(builder);
+    match reader {
+        ColumnReader::BoolColumnReader(reader) => {
+            read_typed(reader, rows, first_row, builder, |builder, value| push(builder, Cell::Boolean(*value)))
+        }
+        ColumnReader::Int32ColumnReader(reader) => read_typed(reader, rows, first_row, builder, |builder, value| {
+            let cell = match meaning {
+                // The bits are the same; only what they mean differs.
+                Meaning::Unsigned => Cell::Unsigned(u64::from(*value as u32)),
+                Meaning::Days => Cell::Date(i64::from(*value).saturating_mul(DAY)),
+                Meaning::Decimal(scale) => decimal(f64::from(*value), scale),
+                _ => Cell::Signed(i64::from(*value)),
+            };
+            push(builder, cell)
+        }),
+        ColumnReader::Int64ColumnReader(reader) => read_typed(reader, rows, first_row, builder, |builder, value| {
+            let cell = match meaning {
+                Meaning::Unsigned => Cell::Unsigned(*value as u64),
+                Meaning::Timestamp { times, over } => Cell::Date(value.saturating_mul(times).div_euclid(over)),
+                Meaning::Decimal(scale) => decimal(*value as f64, scale),
+                _ => Cell::Signed(*value),
+            };
+            push(builder, cell)
+        }),
+        ColumnReader::Int96ColumnReader(reader) => read_typed(reader, rows, first_row, builder, |builder, value| {
+            let data = value.data();
+            let nanoseconds = u64::from(data[0]) | u64::from(data[1]) << 32;
+            let days = i64::from(data[2]) - JULIAN_EPOCH;
+            // At most 2⁶⁴ thousandths, and then the days: neither can overflow, but the sum is held in bounds.
+            push(builder, Cell::Date(days.saturating_mul(DAY).saturating_add((nanoseconds / 1000) as i64)))
+        }),
+        ColumnReader::FloatColumnReader(reader) => {
+            read_typed(reader, rows, first_row, builder, |builder, value| push(builder, Cell::Single(*value)))
+        }
+        ColumnReader::DoubleColumnReader(reader) => {
+            read_typed(reader, rows, first_row, builder, |builder, value| push(builder, Cell::Double(*value)))
+        }
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            read_typed(reader, rows, first_row, builder, |builder, value| match meaning {
+                Meaning::Decimal(scale) => push(builder, decimal(big_endian(value.data()), scale)),
+                _ => push(builder, Cell::Text(std::str::from_utf8(value.data()).map_err(not_utf8)?)),
+            })
+        }
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+            read_typed(reader, rows, first_row, builder, |builder, value| match (meaning, value.data()) {
+                (Meaning::Half, &[low, high]) => push(builder, Cell::Single(f16::from_le_bytes([low, high]).to_f32())),
+                (Meaning::Decimal(scale), data) => push(builder, decimal(big_endian(data), scale)),
+                (_, data) => push(builder, Cell::Text(&uuid(data))),
+            })
+        }
+    }
+}
+
+fn read_typed<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    first_row: u64,
+    builder: &mut ColumnBuilder,
+    push: impl Fn(&mut ColumnBuilder, &T::T) -> Result<()>,
+) -> Result<()> {
+    let (mut values, mut levels) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+    let mut done = 0;
+    while done < rows {
+        values.clear();
+        levels.clear();
+        let (records, found, _) = reader
+            .read_records(BATCH.min(rows - done), Some(&mut levels), None, &mut values)
+            .map_err(|error| Error::malformed("Parquet", error).at_row(first_row + done as u64))?;
+        if records == 0 {
+            return Err(Error::new(Problem::Shape {
+                what: "rows of the column".into(),
+                expected: rows as u64,
+                found: done as u64,
+            }));
+        }
+        let mut present = values.iter().take(found);
+        for record in 0..records {
+            // A required column has no levels: every value is there.
+            let level = levels.get(record).copied().unwrap_or(1);
+            match if level > 0 { present.next() } else { None } {
+                Some(value) => {
+                    push(builder, value).map_err(|error| error.at_row(first_row + (done + record) as u64))?;
+                }
+                None => builder.push_missing(),
+            }
+        }
+        done += records;
+    }
+    Ok(())
+}
+
+/// A value on its way into a column of its own kind, or into one of names.
+enum Cell<'a> {
+    Boolean(bool),
+    Signed(i64),
+    Unsigned(u64),
+    Single(f32),
+    Double(f64),
+    Date(i64),
+    Text(&'a str),
+}
+
+impl Cell<'_> {
+    fn push(self, builder: &mut ColumnBuilder) -> Result<()> {
+        if builder.kind() == Kind::Categorical {
+            match self {
+                Cell::Boolean(value) => builder.push_name(if value { "true" } else { "false" }),
+                Cell::Signed(value) => builder.push_name(&value.to_string()),
+                Cell::Unsigned(value) => builder.push_name(&value.to_string()),
+                Cell::Single(value) if value.is_nan() => builder.push_missing(),
+                Cell::Double(value) if value.is_nan() => builder.push_missing(),
+                Cell::Single(value) => builder.push_name(&value.to_string()),
+                Cell::Double(value) => builder.push_name(&value.to_string()),
+                Cell::Date(value) => builder.push_name(&crate::table::date::format(value)),
+                Cell::Text(text) => builder.push_name(text),
+            }
+            return Ok(());
+        }
+        match self {
+            Cell::Boolean(value) => builder.push_boolean(value),
+            Cell::Signed(value) => builder.push_number(value as f64),
+            Cell::Unsigned(value) => builder.push_number(value as f64),
+            Cell::Single(value) => builder.push_number(f64::from(value)),
+            Cell::Double(value) => builder.push_number(value),
+            Cell::Date(value) => builder.push_date(value),
+            Cell::Text(text) => builder.push_name(text),
+        }
+        Ok(())
+    }
+}
+
+/// The nearest double to an integer over a power of ten.
+fn decimal(unscaled: f64, scale: i32) -> Cell<'static> {
+    Cell::Double(unscaled / 10f64.powi(scale))
+}
+
+/// A two's-complement integer of any length, highest byte first, to the nearest double or nearly so.
+fn big_endian(bytes: &[u8]) -> f64 {
+    let negative = bytes.first().is_some_and(|&byte| byte & 0x80 != 0);
+    let flip = if negative { 0xff } else { 0 };
+    let magnitude = bytes.iter().fold(0.0, |value, &byte| value * 256.0 + f64::from(byte ^ flip));
+    if negative { -(magnitude + 1.0) } else { magnitude }
+}
+
+fn uuid(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
+fn not_utf8(error: std::str::Utf8Error) -> Error {
+    Error::malformed("Parquet", format!("byte {} of a text is not valid UTF-8", error.valid_up_to()))
+        .way_out("write the column as text or numbers, or ignore it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_of_any_length() {
+        assert_eq!(big_endian(&[0x01, 0x00]), 256.0);
+        assert_eq!(big_endian(&[0xff]), -1.0);
+        assert_eq!(big_endian(&[0xff, 0x00]), -256.0);
+        assert_eq!(big_endian(&[]), 0.0);
+        assert!(matches!(decimal(12345.0, 2), Cell::Double(123.45)));
+        assert_eq!(uuid(&[0xab; 16]), "abababab-abab-abab-abab-abababababab");
+    }
+}

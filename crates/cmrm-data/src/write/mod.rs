@@ -1,0 +1,48 @@
+//! Writers for predictions and other tables: CSV, Parquet and NPY.
+//!
+//! All take chunks, so that a table larger than memory can be written; [`crate::atomic::atomic_write`] makes the file
+//! appear whole.
+
+mod csv;
+mod npy;
+mod parquet;
+
+pub use self::csv::CsvWriter;
+pub use self::parquet::ParquetTableWriter;
+pub use npy::{NpyWriter, write_npy_labels};
+
+use std::path::Path;
+
+use crate::atomic::atomic_write;
+use crate::error::{Error, Result};
+use crate::table::Table;
+
+/// Writes a whole table to a file, in the format of its extension: `.csv`, `.tsv`, `.parquet`, or `.npy` where every
+/// column is numeric and no cell missing.
+pub fn write_table(path: &Path, table: &Table) -> Result<()> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let write = |delimiter: u8| {
+        atomic_write(path, |file| {
+            let mut writer = CsvWriter::new(file, delimiter);
+            writer.write(table)?;
+            writer.finish()
+        })
+    };
+    match extension.as_str() {
+        "csv" => write(b','),
+        "tsv" => write(b'\t'),
+        "parquet" => atomic_write(path, |file| {
+            let mut writer = ParquetTableWriter::new(file);
+            writer.write(table)?;
+            writer.finish()
+        }),
+        "npy" => atomic_write(path, |file| {
+            let mut writer = NpyWriter::new(file, table.columns().len())?;
+            writer.write_table(table)?;
+            writer.finish()
+        }),
+        _ => Err(Error::option(format!("'{extension}' is no extension that a table can be written to"))
+            .in_file(path.display())
+            .way_out("use .csv, .tsv, .parquet or .npy")),
+    }
+}
