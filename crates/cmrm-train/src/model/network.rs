@@ -191,6 +191,8 @@ impl<T: Scalar> Network<T> {
                 task.deltas.push(d);
             }
         }
+        // Backwards: the rows that the forward pass read last are still in the cache.
+        tasks.reverse();
         spread(tasks, |mut task| {
             let BackwardTask { x, gradient, activations, deltas } = &mut task;
             backward_block(&self.layout, &self.parameters, x, keep, activations, deltas, gradient);

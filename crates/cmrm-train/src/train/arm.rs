@@ -61,6 +61,16 @@ pub(crate) enum CheckedTerm {
     Binary(BinaryEnvelope),
 }
 
+impl CheckedTerm {
+    /// The margin envelope, if that is what the term is and it is on.
+    pub fn envelope(self, on: bool) -> Option<Envelope> {
+        match self {
+            CheckedTerm::Envelope(envelope) if on => Some(envelope),
+            _ => None,
+        }
+    }
+}
+
 /// An arm in training.
 #[derive(Debug)]
 pub(crate) struct ArmState<T> {

@@ -34,7 +34,7 @@ impl<'a, T: Scalar> Examples<'a, T> {
         check_length("labels against rows of features", self.rows(), self.labels.len())?;
         check_labels(self.labels, classes)?;
         check_row_weights(self.row_weights, self.rows())?;
-        if let Some(at) = self.x.values().iter().position(|v| !v.is_finite()) {
+        if let Some(at) = first_non_finite(self.x.values()) {
             let (row, column) = (at / self.x.columns(), at % self.x.columns());
             return Err(MethodError::non_finite("feature", row, column, self.x.values()[at].to_f64()).into());
         }
@@ -73,4 +73,12 @@ impl<'a, T: Scalar> Examples<'a, T> {
         check_row_weights(Some(&weights), self.rows())?;
         Ok(Some(weights))
     }
+}
+
+/// Where the first number stands that is not finite. Whole pieces are tested before single numbers: that vectorises.
+fn first_non_finite<T: Scalar>(values: &[T]) -> Option<usize> {
+    const PIECE: usize = 1024;
+    let is_bad = |piece: &&[T]| piece.iter().fold(false, |bad, v| bad | !v.is_finite());
+    let (p, piece) = values.chunks(PIECE).enumerate().find(|(_, piece)| is_bad(piece))?;
+    piece.iter().position(|v| !v.is_finite()).map(|at| p * PIECE + at)
 }

@@ -2,11 +2,11 @@
 
 use cmrm::Scalar;
 use cmrm::envelope::binary::{BinaryObjective, BinaryScratch, Thresholds};
-use cmrm::envelope::{Batch, Objective, Scratch};
+use cmrm::envelope::{Batch, Beside, Objective, Outcome, Scratch, evaluate_beside};
 use cmrm::loss::Loss;
 
 use super::arm::{ArmState, CheckedTerm};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Head, Layout};
 
 /// The scalars of one evaluation of an arm.
@@ -39,8 +39,8 @@ pub(crate) struct ArmScratch<T> {
     scores: Vec<T>,
     pair_logits: Vec<T>,
     pair_grad: Vec<T>,
-    /// Per row, of the last evaluation.
-    pub rows: Vec<RowView>,
+    /// Rows in the order they were evaluated. Evaluations add to it; whoever opens an epoch clears it.
+    pub seen: Vec<RowView>,
 }
 
 impl<T: Scalar> Default for ArmScratch<T> {
@@ -51,7 +51,7 @@ impl<T: Scalar> Default for ArmScratch<T> {
             scores: Vec::new(),
             pair_logits: Vec::new(),
             pair_grad: Vec::new(),
-            rows: Vec::new(),
+            seen: Vec::new(),
         }
     }
 }
@@ -61,6 +61,47 @@ impl<T: Scalar> Default for ArmScratch<T> {
 pub(super) struct Targets<'a, T> {
     pub labels: &'a [u32],
     pub row_weights: Option<&'a [T]>,
+}
+
+/// Evaluates all arms on a network's `outputs`, one copy each, and writes the gradients by them into the same places of
+/// `delta`. An error comes with the index of the arm that met it.
+pub(super) fn evaluate_arms<T: Scalar>(
+    arms: &mut [ArmState<T>],
+    epoch: usize,
+    layout: &Layout,
+    outputs: &[T],
+    targets: Targets<'_, T>,
+    delta: &mut [T],
+) -> std::result::Result<Vec<ArmOutcome>, (usize, Error)> {
+    let mut outcomes = vec![ArmOutcome::default(); arms.len()];
+    let (mut members, mut places) = (Vec::with_capacity(arms.len()), Vec::with_capacity(arms.len()));
+    for (copy, arm) in arms.iter_mut().enumerate() {
+        let on = arm.is_on(epoch);
+        if stands_alone(arm, on, layout) {
+            outcomes[copy] =
+                evaluate_arm(arm, on, layout, copy, outputs, targets, delta).map_err(|error| (copy, error))?;
+        } else {
+            let objective = Objective { loss: &arm.loss, envelope: arm.term.envelope(on) };
+            members.push(Beside { objective, offset: copy * layout.outputs(), scratch: &mut arm.scratch.margins });
+            places.push(copy);
+        }
+    }
+    if members.is_empty() {
+        return Ok(outcomes);
+    }
+    let batch = Batch::strided(outputs, layout.classes, layout.output_width(), targets.labels);
+    let found = evaluate_beside(&mut members, &batch.with_row_weights(targets.row_weights), delta)
+        .map_err(|(member, error)| (places[member], error.into()))?;
+    for (&copy, outcome) in places.iter().zip(found) {
+        arms[copy].scratch.note_margins();
+        outcomes[copy] = outcome.into();
+    }
+    Ok(outcomes)
+}
+
+/// Whether an arm is not evaluated beside others: a score is no row of logits, and the binary envelope reads scores.
+fn stands_alone<T: Scalar>(arm: &ArmState<T>, on: bool, layout: &Layout) -> bool {
+    layout.head == Head::Score || (on && matches!(arm.term, CheckedTerm::Binary(_)))
 }
 
 /// Evaluates copy `copy` of a network's `outputs` and writes the gradient by them into the same places of `delta`.
@@ -95,25 +136,34 @@ fn objective<T: Scalar>(
     delta: &mut [T],
     scratch: &mut ArmScratch<T>,
 ) -> Result<ArmOutcome> {
-    let envelope = match term {
-        CheckedTerm::Envelope(envelope) if on => Some(envelope),
-        _ => None,
-    };
+    let envelope = term.envelope(on);
     let outcome = Objective { loss, envelope }.evaluate(batch, delta, &mut scratch.margins)?;
-    scratch.rows.clear();
-    let ArmScratch { rows, margins, .. } = scratch;
-    rows.extend(margins.states().iter().zip(margins.weights()).map(|(state, weight)| RowView {
-        margin: (state.row.p_label - state.row.p_rival).to_f64() as f32,
-        weight: weight.to_f64() as f32,
-        rival: state.row.rival as u32,
-    }));
-    Ok(ArmOutcome {
-        base: outcome.base,
-        risk: outcome.risk,
-        total: outcome.total,
-        tau: outcome.tau.map(Scalar::to_f64),
-        ..ArmOutcome::default()
-    })
+    scratch.note_margins();
+    Ok(outcome.into())
+}
+
+impl<T: Scalar> ArmScratch<T> {
+    /// Adds the rows of the last evaluation by margins to those seen.
+    fn note_margins(&mut self) {
+        let ArmScratch { seen, margins, .. } = self;
+        seen.extend(margins.states().iter().zip(margins.weights()).map(|(state, weight)| RowView {
+            margin: (state.row.p_label - state.row.p_rival).to_f64() as f32,
+            weight: weight.to_f64() as f32,
+            rival: state.row.rival as u32,
+        }));
+    }
+}
+
+impl<T: Scalar> From<Outcome<T>> for ArmOutcome {
+    fn from(outcome: Outcome<T>) -> Self {
+        ArmOutcome {
+            base: outcome.base,
+            risk: outcome.risk,
+            total: outcome.total,
+            tau: outcome.tau.map(Scalar::to_f64),
+            ..ArmOutcome::default()
+        }
+    }
 }
 
 /// A score head under anything but the binary envelope: the score becomes the logits `(0, score)`.
@@ -173,9 +223,8 @@ fn binary<T: Scalar>(
         }
     }
     let found = outcome.thresholds.unwrap_or(Thresholds { plus: T::NEG_INFINITY, minus: -T::NEG_INFINITY });
-    scratch.rows.clear();
-    let ArmScratch { rows: views, binary, .. } = scratch;
-    views.extend(binary.probabilities().iter().zip(targets.labels).map(|(&p, &label)| {
+    let ArmScratch { seen, binary, .. } = scratch;
+    seen.extend(binary.probabilities().iter().zip(targets.labels).map(|(&p, &label)| {
         let positive = label == 1;
         let margin = (2.0 * p.to_f64() - 1.0) * if positive { 1.0 } else { -1.0 };
         let suspicious = if positive { p < found.plus } else { p > found.minus };

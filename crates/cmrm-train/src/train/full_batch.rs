@@ -63,6 +63,7 @@ impl<T: Scalar> FullBatch<T> {
                 }
             }
             let on = arm.on;
+            state.scratch.seen.clear();
             let x = run.train.x.values();
             let mut outcome = ArmOutcome::default();
             let mut parameters = arm.network.parameters().to_vec();
@@ -72,6 +73,8 @@ impl<T: Scalar> FullBatch<T> {
                 network.parameters_mut().copy_from_slice(point);
                 network.forward(x, None, true, work)?;
                 let (outputs, delta) = work.outputs_and_delta();
+                // The line search tries several points; what counts is the last.
+                state.scratch.seen.clear();
                 outcome = evaluate_arm(state, on, network.layout(), 0, outputs, targets, delta)?;
                 network.backward(x, None, work, gradient)?;
                 let mut total = outcome.total;
@@ -86,11 +89,9 @@ impl<T: Scalar> FullBatch<T> {
                 let place = Place { arm: &run.arms[copy].name, epoch: run.epoch, batch: 0 };
                 explain(error, place, run.config, &run.states[copy])
             })?;
-            let views = &run.states[copy].scratch.rows;
-            sums[copy].add(&outcome, views);
-            for (row, &view) in views.iter().enumerate() {
-                run.records[copy].note(row, view);
-            }
+            let seen = &run.states[copy].scratch.seen;
+            sums[copy].add(&outcome, seen);
+            run.records[copy].close_epoch(seen, None);
         }
         (run.on_batch)(1, 1);
         Ok(sums)

@@ -36,21 +36,29 @@ impl RowRecord {
         }
     }
 
-    /// Notes a row of the epoch that is under way.
-    pub(super) fn note(&mut self, row: usize, view: RowView) {
-        let share = 1.0 / (self.epochs + 1) as f32;
-        self.mean_margin[row] += (view.margin - self.mean_margin[row]) * share;
-        self.mean_weight[row] += (view.weight - self.mean_weight[row]) * share;
-        self.last_margin[row] = view.margin;
-        self.last_weight[row] = view.weight;
-        self.rival[row] = view.rival;
-    }
-
-    /// Ends the epoch.
-    pub(super) fn close_epoch(&mut self) {
+    /// Ends an epoch. `seen` are the rows in the order they were met, `places` where in it each row stands (`None`: in
+    /// the order of the rows). An arm that has nothing left to learn sees none, and its record stays as it is.
+    pub(super) fn close_epoch(&mut self, seen: &[RowView], places: Option<&[u32]>) {
         self.epochs += 1;
+        if seen.len() == self.last_margin.len() {
+            match places {
+                None => self.note(seen.iter().copied()),
+                Some(places) => self.note(places.iter().map(|&place| seen[place as usize])),
+            }
+        }
         if self.keep_history {
             self.history.extend_from_slice(&self.last_margin);
+        }
+    }
+
+    fn note(&mut self, views: impl Iterator<Item = RowView>) {
+        let share = 1.0 / self.epochs as f32;
+        for (row, view) in views.enumerate() {
+            self.mean_margin[row] += (view.margin - self.mean_margin[row]) * share;
+            self.mean_weight[row] += (view.weight - self.mean_weight[row]) * share;
+            self.last_margin[row] = view.margin;
+            self.last_weight[row] = view.weight;
+            self.rival[row] = view.rival;
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Training in batches: one network with a copy for every arm.
 
+use std::ops::Range;
+
 use cmrm::Scalar;
 use cmrm::loss::l2_penalty;
 use cmrm::rng::Rng;
@@ -8,7 +10,7 @@ use super::arm::{Arm, ArmState};
 use super::config::TrainConfig;
 use super::data::Examples;
 use super::diverged::{Place, explain};
-use super::evaluate::{ArmOutcome, Targets, evaluate_arm};
+use super::evaluate::{ArmOutcome, RowView, Targets, evaluate_arms};
 use super::record::RowRecord;
 use super::trainer::EpochSums;
 use crate::error::Result;
@@ -25,6 +27,8 @@ pub(crate) struct Stochastic<T> {
     pub network: Network<T>,
     /// One optimiser for every part of the parameters of every arm.
     pub optimisers: Vec<Vec<Optimiser<T>>>,
+    /// Where the parts of every arm stand, and whether each holds weights.
+    parts: Vec<Vec<(Range<usize>, bool)>>,
     schedule: Schedule,
     batch_rows: Option<usize>,
     work: Workspace<T>,
@@ -60,17 +64,18 @@ impl<T: Scalar> Stochastic<T> {
         batch_rows: Option<usize>,
     ) -> Result<Self> {
         let layout = network.layout();
+        let parts: Vec<_> = (0..layout.copies).map(|copy| layout.parts_of(copy)).collect();
         let mut optimisers = Vec::with_capacity(layout.copies);
-        for copy in 0..layout.copies {
-            let parts = layout.parts_of(copy).into_iter().map(|(part, is_weights)| {
-                let config = if is_weights { *optimiser } else { optimiser.without_decay() };
+        for parts in &parts {
+            let of_arm = parts.iter().map(|(part, is_weights)| {
+                let config = if *is_weights { *optimiser } else { optimiser.without_decay() };
                 Optimiser::new(&config, DecayMask::all(part.len()))
             });
-            optimisers.push(parts.collect::<Result<Vec<_>>>()?);
+            optimisers.push(of_arm.collect::<Result<Vec<_>>>()?);
         }
         let gradient = vec![T::ZERO; layout.parameters()];
         let batch = Gathered { x: Vec::new(), labels: Vec::new(), weights: Vec::new() };
-        Ok(Stochastic { network, optimisers, schedule, batch_rows, work: Workspace::default(), gradient, batch })
+        Ok(Stochastic { network, optimisers, parts, schedule, batch_rows, work: Workspace::default(), gradient, batch })
     }
 
     pub fn run_epoch(&mut self, mut run: Epoch<'_, T>) -> Result<Vec<EpochSums>> {
@@ -79,6 +84,7 @@ impl<T: Scalar> Stochastic<T> {
                 optimisers.iter_mut().for_each(Optimiser::reset);
             }
         }
+        run.states.iter_mut().for_each(|state| state.scratch.seen.clear());
         let mut sums = vec![EpochSums::default(); run.arms.len()];
         let rows = run.train.rows();
         let batch_rows = self.batch_rows.unwrap_or(rows).min(rows);
@@ -99,19 +105,27 @@ impl<T: Scalar> Stochastic<T> {
             if order.is_empty() {
                 let (x, labels) = (run.train.x.values(), run.train.labels);
                 let targets = Targets { labels, row_weights: run.weights };
-                self.step(&mut run, batch, step, lr, x, targets, None, &mut sums)?;
+                self.step(&mut run, batch, step, lr, x, targets, &mut sums)?;
             } else {
                 let mut gathered =
                     std::mem::replace(&mut self.batch, Gathered { x: vec![], labels: vec![], weights: vec![] });
                 gathered.fill(&run.train, run.weights, &order[from..to]);
                 let row_weights = run.weights.map(|_| &gathered.weights[..]);
                 let targets = Targets { labels: &gathered.labels, row_weights };
-                let done =
-                    self.step(&mut run, batch, step, lr, &gathered.x, targets, Some(&order[from..to]), &mut sums);
+                let done = self.step(&mut run, batch, step, lr, &gathered.x, targets, &mut sums);
                 self.batch = gathered;
                 done?;
             }
             (run.on_batch)(batch + 1, batches);
+        }
+        // Where in the order each row stood.
+        let mut places = vec![0; order.len()];
+        for (place, &row) in order.iter().enumerate() {
+            places[row] = place as u32;
+        }
+        let places = (!order.is_empty()).then_some(&places[..]);
+        for (record, state) in run.records.iter_mut().zip(run.states.iter()) {
+            record.close_epoch(&state.scratch.seen, places);
         }
         Ok(sums)
     }
@@ -125,45 +139,39 @@ impl<T: Scalar> Stochastic<T> {
         lr: f64,
         x: &[T],
         targets: Targets<'_, T>,
-        rows: Option<&[usize]>,
         sums: &mut [EpochSums],
     ) -> Result<()> {
         let rate = run.config.model.dropout;
         let dropout = (rate > 0.0).then_some(Dropout { rate, seed: run.config.seed, step });
         self.network.forward(x, dropout, true, &mut self.work)?;
         let (outputs, delta) = self.work.outputs_and_delta();
-        for (copy, state) in run.states.iter_mut().enumerate() {
-            let on = state.is_on(run.epoch);
-            let outcome =
-                evaluate_arm(state, on, self.network.layout(), copy, outputs, targets, delta).map_err(|error| {
-                    let place = Place { arm: &run.arms[copy].name, epoch: run.epoch, batch };
-                    explain(error, place, run.config, state)
-                })?;
-            let views = &state.scratch.rows;
-            sums[copy].add(&outcome, views);
-            match rows {
-                Some(rows) => rows.iter().zip(views).for_each(|(&row, &view)| run.records[copy].note(row, view)),
-                None => views.iter().enumerate().for_each(|(row, &view)| run.records[copy].note(row, view)),
-            }
+        let outcomes = evaluate_arms(run.states, run.epoch, self.network.layout(), outputs, targets, delta).map_err(
+            |(copy, error)| {
+                let place = Place { arm: &run.arms[copy].name, epoch: run.epoch, batch };
+                explain(error, place, run.config, &run.states[copy])
+            },
+        )?;
+        for ((sum, outcome), state) in sums.iter_mut().zip(&outcomes).zip(run.states.iter()) {
+            let seen = &state.scratch.seen;
+            sum.add(outcome, &seen[seen.len() - targets.labels.len()..]);
         }
         self.network.backward(x, dropout, &mut self.work, &mut self.gradient)?;
         self.move_parameters(run.config, lr)
     }
 
     fn move_parameters(&mut self, config: &TrainConfig, lr: f64) -> Result<()> {
-        let layout = self.network.layout().clone();
-        for (copy, optimisers) in self.optimisers.iter_mut().enumerate() {
-            let parts = layout.parts_of(copy);
+        for (optimisers, parts) in self.optimisers.iter_mut().zip(&self.parts) {
             if config.l2 > 0.0 {
                 for (part, _) in parts.iter().filter(|(_, is_weights)| *is_weights) {
                     l2_penalty(&self.network.parameters()[part.clone()], config.l2, &mut self.gradient[part.clone()]);
                 }
             }
             if let Some(clip) = config.clip {
-                clip_parts(clip, &parts, &mut self.gradient);
+                clip_parts(clip, parts, &mut self.gradient);
             }
             for (optimiser, (part, _)) in optimisers.iter_mut().zip(parts) {
-                optimiser.step(&mut self.network.parameters_mut()[part.clone()], &self.gradient[part], lr)?;
+                let gradient = &self.gradient[part.clone()];
+                optimiser.step(&mut self.network.parameters_mut()[part.clone()], gradient, lr)?;
             }
         }
         Ok(())
@@ -186,7 +194,7 @@ impl<T: Scalar> Gathered<T> {
 }
 
 /// Clips the gradient of one arm, whose parts lie apart.
-fn clip_parts<T: Scalar>(clip: Clip, parts: &[(std::ops::Range<usize>, bool)], gradient: &mut [T]) {
+fn clip_parts<T: Scalar>(clip: Clip, parts: &[(Range<usize>, bool)], gradient: &mut [T]) {
     if let Clip::Value(_) = clip {
         for (part, _) in parts {
             clip.apply(&mut gradient[part.clone()]);
@@ -204,7 +212,7 @@ fn clip_parts<T: Scalar>(clip: Clip, parts: &[(std::ops::Range<usize>, bool)], g
 
 /// Adds an outcome of a batch to the sums of its epoch.
 impl EpochSums {
-    pub(super) fn add(&mut self, outcome: &ArmOutcome, views: &[super::evaluate::RowView]) {
+    pub(super) fn add(&mut self, outcome: &ArmOutcome, views: &[RowView]) {
         let rows = views.len() as f64;
         self.rows += rows;
         self.base += rows * outcome.base;

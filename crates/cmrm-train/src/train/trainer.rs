@@ -219,7 +219,6 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         };
         let mut stats = Vec::with_capacity(sums.len());
         for (copy, sum) in sums.into_iter().enumerate() {
-            self.records[copy].close_epoch();
             let judged = self.judge(copy)?;
             if let Some((accuracy, loss)) = judged
                 && self.config.selection != Selection::Last
@@ -227,6 +226,12 @@ impl<'a, T: Scalar> Trainer<'a, T> {
             {
                 let engine = &self.engine;
                 consider(&mut self.best[copy], self.epoch, accuracy, loss, || engine.parameters_of(copy));
+            }
+            // An arm that has ended while others go on keeps its figures.
+            let before = self.history.len().checked_sub(self.arms.len()).map(|start| &self.history[start + copy]);
+            if let (true, Some(before)) = (sum.rows == 0.0, before) {
+                stats.push(EpochStats { epoch: self.epoch, ..before.clone() });
+                continue;
             }
             let rows = sum.rows.max(1.0);
             stats.push(EpochStats {

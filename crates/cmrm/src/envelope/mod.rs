@@ -9,6 +9,7 @@
 //!   of the total out.
 //! - [`binary`] is the class-conditional form for two classes.
 
+mod beside;
 pub mod binary;
 mod config;
 mod kernel;
@@ -19,6 +20,7 @@ mod quantile;
 mod risk;
 mod soften;
 
+pub use beside::{Beside, evaluate_beside};
 pub use config::{Envelope, EnvelopeConfig, MarginKind, Normaliser, QuantileKind, Start};
 pub use kernel::{RowState, backward, forward};
 pub use objective::{Batch, Objective, Outcome, Scratch};

@@ -51,67 +51,62 @@ impl<T: Scalar> Short<T> {
         let mut label = [0u32; ROWS];
         label[..labels.len()].copy_from_slice(labels);
         let columns = &mut self.classes[..classes];
-        for (r, row) in logits.chunks(stride).take(labels.len()).enumerate() {
-            for (column, &z) in columns.iter_mut().zip(row) {
-                column[r] = z * scale;
+        for j in 0..classes {
+            let column = &mut columns[j];
+            for r in 0..labels.len() {
+                column[r] = logits[r * stride + j] * scale;
             }
         }
-        let mut at_label = [T::ZERO; ROWS];
-        let mut strongest = [T::NEG_INFINITY; ROWS];
+        let (mut at_label, mut strongest, mut rival) = ([T::ZERO; ROWS], [T::NEG_INFINITY; ROWS], [0; ROWS]);
         // Zero times a number that is not finite is NaN, and stays so.
         let mut poison = [T::ZERO; ROWS];
         for (j, column) in columns.iter().enumerate() {
             let class = j as u32;
             for r in 0..ROWS {
                 let u = column[r];
-                poison[r] += u * T::ZERO;
                 let is_label = label[r] == class;
                 // Strictly larger, so the first of equals stays.
                 let leads = !is_label & (u > strongest[r]);
-                at_label[r] = if is_label { u } else { at_label[r] };
-                self.rival[r] = if leads {
-                    class
-                } else if j == 0 {
-                    0
-                } else {
-                    self.rival[r]
-                };
-                strongest[r] = if leads { u } else { strongest[r] };
+                let (label_then, rival_then, strongest_then) = (at_label[r], rival[r], strongest[r]);
+                poison[r] += u * T::ZERO;
+                at_label[r] = if is_label { u } else { label_then };
+                rival[r] = if leads { class } else { rival_then };
+                strongest[r] = if leads { u } else { strongest_then };
             }
         }
         let mut top = [T::ZERO; ROWS];
         for r in 0..ROWS {
             top[r] = at_label[r].larger(strongest[r]);
         }
-        let (mut others, mut label_exp, mut rival_exp) = ([T::ZERO; ROWS], [T::ZERO; ROWS], [T::ZERO; ROWS]);
+        let mut others = [T::ZERO; ROWS];
         for (j, column) in columns.iter_mut().enumerate() {
             let class = j as u32;
             for r in 0..ROWS {
                 let e = (column[r] - top[r]).exp_of_nonpositive();
                 column[r] = e;
-                let is_label = label[r] == class;
-                others[r] += if is_label { T::ZERO } else { e };
-                label_exp[r] = if is_label { e } else { label_exp[r] };
-                rival_exp[r] = if self.rival[r] == class { e } else { rival_exp[r] };
+                others[r] += if label[r] == class { T::ZERO } else { e };
             }
         }
         for r in 0..ROWS {
-            let sum = others[r] + label_exp[r];
+            let label_exp = (at_label[r] - top[r]).exp_of_nonpositive();
+            let rival_exp = (strongest[r] - top[r]).exp_of_nonpositive();
+            let sum = others[r] + label_exp;
             let normaliser = T::ONE / sum;
             // The largest exponential is one. If it is the label's, `others` is all that is added to it, without
             // cancellation when it is tiny; if not, log s[y] is far from zero and the rounding of `sum − 1` does not show.
-            let leads = at_label[r] >= strongest[r];
-            let beside_top = if leads { others[r] } else { sum - T::ONE };
+            let beside_top = if at_label[r] >= strongest[r] { others[r] } else { sum - T::ONE };
             self.log_p_label[r] = (at_label[r] - top[r]) - beside_top.ln_1p_of_nonnegative() + poison[r];
             self.normaliser[r] = normaliser;
-            self.p_label[r] = label_exp[r] * normaliser;
-            self.p_rival[r] = rival_exp[r] * normaliser;
+            self.p_label[r] = label_exp * normaliser;
+            self.p_rival[r] = rival_exp * normaliser;
             self.p_others[r] = others[r] * normaliser;
             self.logit_gap[r] = at_label[r] - strongest[r];
         }
-        for (r, row) in out.chunks_mut(stride).take(labels.len()).enumerate() {
-            for (o, column) in row.iter_mut().zip(columns.iter()) {
-                *o = column[r];
+        self.rival = rival;
+        for j in 0..classes {
+            let column = &columns[j];
+            for r in 0..labels.len() {
+                out[r * stride + j] = column[r];
             }
         }
     }

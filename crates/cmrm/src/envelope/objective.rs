@@ -1,5 +1,6 @@
+use super::beside::{Beside, evaluate_beside};
 use super::config::{Envelope, MarginKind};
-use super::kernel::{RowState, backward, forward};
+use super::kernel::RowState;
 use super::risk::couple;
 use crate::error::{Error, Result, check_length, check_parameter, check_row_weights};
 use crate::loss::Loss;
@@ -9,11 +10,11 @@ use crate::scalar::Scalar;
 /// Logits and observed labels of a batch, and optional row weights.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a, T> {
-    logits: &'a [T],
-    classes: usize,
-    stride: usize,
-    labels: &'a [u32],
-    row_weights: Option<&'a [T]>,
+    pub(super) logits: &'a [T],
+    pub(super) classes: usize,
+    pub(super) stride: usize,
+    pub(super) labels: &'a [u32],
+    pub(super) row_weights: Option<&'a [T]>,
 }
 
 impl<'a, T: Scalar> Batch<'a, T> {
@@ -34,12 +35,12 @@ impl<'a, T: Scalar> Batch<'a, T> {
         Batch { row_weights, ..self }
     }
 
-    fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         if self.stride == self.classes { self.logits.len() / self.classes.max(1) } else { self.labels.len() }
     }
 
     /// Refuses an empty batch, shapes that disagree, and bad row weights. Returns the sum of the weights.
-    fn check(&self, grad: &[T]) -> Result<f64> {
+    pub(super) fn check(&self, grad: &[T]) -> Result<f64> {
         let rows = self.rows();
         if rows == 0 {
             return Err(Error::Empty { what: "the batch" });
@@ -60,15 +61,15 @@ impl<'a, T: Scalar> Batch<'a, T> {
 /// Buffers that one call after another reuses, and the per-row results of the last call.
 #[derive(Debug, Clone, Default)]
 pub struct Scratch<T> {
-    states: Vec<RowState<T>>,
-    margins: Vec<T>,
+    pub(super) states: Vec<RowState<T>>,
+    pub(super) margins: Vec<T>,
     weights: Vec<T>,
     slopes: Vec<T>,
     selection: Vec<T>,
 }
 
 impl<T: Scalar> Scratch<T> {
-    fn resize(&mut self, rows: usize) {
+    pub(super) fn resize(&mut self, rows: usize) {
         self.states.resize(rows, RowState::default());
         self.margins.resize(rows, T::ZERO);
         self.weights.resize(rows, T::ONE);
@@ -136,8 +137,8 @@ impl<L> Objective<L> {
 
     /// Evaluates the batch and writes the gradient of the total by the logits into `grad`.
     ///
-    /// One pass over the logits, one selection for `τ`, one pass over the gradient. Nothing is allocated once
-    /// `scratch` has seen a batch of this size (a loss with a dense part takes two rows of memory).
+    /// One pass over the logits, one selection for `τ`, one pass over the gradient. Nothing that grows with the batch is
+    /// allocated once `scratch` has seen one of this size (with threads: a few words for each of their tasks).
     ///
     /// ```
     /// use cmrm::envelope::{Batch, Objective, Preset, Scratch};
@@ -163,23 +164,18 @@ impl<L> Objective<L> {
     where
         L: Loss<T>,
     {
-        let weight_sum = batch.check(grad)?;
-        self.loss.check_classes(batch.classes)?;
-        scratch.resize(batch.rows());
-        let margin = self.margin_kind();
-        forward_rows(&self.loss, margin, batch, grad, scratch)?;
-        let outcome = self.couple(batch.row_weights, weight_sum, scratch)?;
-        let slopes = self.slopes(scratch);
-        let factor = mean_factor(batch.row_weights, weight_sum);
-        backward_rows(&self.loss, margin, batch, &factor, slopes, &scratch.states, grad)?;
-        Ok(outcome)
+        let objective = Objective { loss: &self.loss, envelope: self.envelope };
+        let outcome = evaluate_beside(&mut [Beside { objective, offset: 0, scratch }], batch, grad);
+        let outcomes = outcome.map_err(|(_, error)| error)?;
+        // One objective, one outcome.
+        outcomes.into_iter().next().ok_or(Error::Empty { what: "the list of objectives" })
     }
 
-    fn slopes<'s, T: Scalar>(&self, scratch: &'s Scratch<T>) -> Option<(&'s [T], T)> {
+    pub(super) fn slopes<'s, T: Scalar>(&self, scratch: &'s Scratch<T>) -> Option<(&'s [T], T)> {
         self.envelope.map(|e| (&scratch.slopes[..], T::from_f64(e.config().lambda)))
     }
 
-    fn couple<T: Scalar>(
+    pub(super) fn couple<T: Scalar>(
         &self,
         row_weights: Option<&[T]>,
         weight_sum: f64,
@@ -204,81 +200,8 @@ impl<L> Objective<L> {
 }
 
 /// The share of each row in the mean of the base loss.
-fn mean_factor<T: Scalar>(row_weights: Option<&[T]>, weight_sum: f64) -> impl Fn(usize) -> T + '_ {
+pub(super) fn mean_factor<T: Scalar>(row_weights: Option<&[T]>, weight_sum: f64) -> impl Fn(usize) -> T + '_ {
     let one = T::from_f64(1.0 / weight_sum);
     // A weight is divided by the sum directly: one over a tiny sum would overflow.
     move |i| row_weights.map_or(one, |weights| T::from_f64(weights[i].to_f64() / weight_sum))
-}
-
-/// Rows a thread takes at a time; a batch with less work than this many numbers is not worth a second thread.
-#[cfg(feature = "rayon")]
-const PARALLEL_NUMBERS: usize = 1 << 15;
-
-#[cfg(feature = "rayon")]
-fn rows_per_chunk(stride: usize) -> usize {
-    (PARALLEL_NUMBERS / stride).max(64)
-}
-
-/// [`forward`] over the whole batch; with the feature `rayon`, large batches are spread over the current pool.
-fn forward_rows<T: Scalar, L: Loss<T>>(
-    loss: &L,
-    margin: MarginKind,
-    batch: &Batch<'_, T>,
-    grad: &mut [T],
-    scratch: &mut Scratch<T>,
-) -> Result<()> {
-    let Batch { logits, classes, stride, .. } = *batch;
-    let Scratch { states, margins, .. } = scratch;
-    #[cfg(feature = "rayon")]
-    if logits.len() > PARALLEL_NUMBERS && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        let rows = rows_per_chunk(stride);
-        let chunk = rows.saturating_mul(stride);
-        let results: Vec<Result<()>> = logits
-            .par_chunks(chunk)
-            .zip(batch.labels.par_chunks(rows))
-            .zip(grad.par_chunks_mut(chunk))
-            .zip(states.par_chunks_mut(rows))
-            .zip(margins.par_chunks_mut(rows))
-            .enumerate()
-            .map(|(c, ((((logits, labels), grad), states), margins))| {
-                forward(loss, margin, classes, stride, c * rows, logits, labels, grad, states, margins)
-            })
-            .collect();
-        // The first bad row is reported, whichever thread met one first.
-        return results.into_iter().collect();
-    }
-    forward(loss, margin, classes, stride, 0, logits, batch.labels, grad, states, margins)
-}
-
-/// [`backward`] over the whole batch, spread likewise.
-fn backward_rows<T: Scalar, L: Loss<T>>(
-    loss: &L,
-    margin: MarginKind,
-    batch: &Batch<'_, T>,
-    factor: &(impl Fn(usize) -> T + Sync),
-    slopes: Option<(&[T], T)>,
-    states: &[RowState<T>],
-    grad: &mut [T],
-) -> Result<()> {
-    let Batch { logits, classes, stride, .. } = *batch;
-    #[cfg(feature = "rayon")]
-    if logits.len() > PARALLEL_NUMBERS && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        let rows = rows_per_chunk(stride);
-        let chunk = rows.saturating_mul(stride);
-        let results: Vec<Result<()>> = grad
-            .par_chunks_mut(chunk)
-            .zip(logits.par_chunks(chunk))
-            .zip(states.par_chunks(rows))
-            .enumerate()
-            .map(|(c, ((grad, logits), states))| {
-                let first = c * rows;
-                let slopes = slopes.map(|(s, lambda)| (&s[first..first + states.len()], lambda));
-                backward(loss, margin, classes, stride, first, logits, &|i| factor(first + i), slopes, states, grad)
-            })
-            .collect();
-        return results.into_iter().collect();
-    }
-    backward(loss, margin, classes, stride, 0, logits, factor, slopes, states, grad)
 }

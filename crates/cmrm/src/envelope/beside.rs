@@ -1,0 +1,166 @@
+//! Several objectives on the same rows, their logits side by side in one matrix.
+//!
+//! Rows are taken in blocks that fit into the processor's cache, and every objective sees a block before the next one
+//! is touched: thirty models of ten classes would otherwise walk thirty times through the whole matrix, a few numbers
+//! from every row. Blocks are independent, so they also are what threads share.
+
+use super::kernel::{RowState, backward, forward};
+use super::objective::{Batch, Objective, Outcome, Scratch, mean_factor};
+use crate::error::{Error, Result};
+use crate::loss::Loss;
+use crate::scalar::Scalar;
+
+/// Numbers in a block of rows; a batch with fewer is not worth a second thread.
+const BLOCK_NUMBERS: usize = 1 << 15;
+
+/// One objective and where its model's logits stand.
+#[derive(Debug)]
+pub struct Beside<'a, T, L> {
+    /// The objective.
+    pub objective: Objective<&'a L>,
+    /// Its first column.
+    pub offset: usize,
+    /// Its buffers.
+    pub scratch: &'a mut Scratch<T>,
+}
+
+/// Evaluates every member on its columns of the batch, as [`Objective::evaluate`] does for one.
+///
+/// The batch's stride is the width of the shared matrix, its classes are those of one member. `grad` has the layout of the
+/// logits; columns that belong to no member are left as they are. Members must not overlap. An error comes with the
+/// index of the first member that met one.
+pub fn evaluate_beside<T: Scalar, L: Loss<T>>(
+    members: &mut [Beside<'_, T, L>],
+    batch: &Batch<'_, T>,
+    grad: &mut [T],
+) -> std::result::Result<Vec<Outcome<T>>, (usize, Error)> {
+    let weight_sum = batch.check(grad).map_err(|error| (0, error))?;
+    for (m, member) in members.iter_mut().enumerate() {
+        member.check(batch).map_err(|error| (m, error))?;
+        member.scratch.resize(batch.rows());
+    }
+    forward_blocks(members, batch, grad)?;
+    let mut outcomes = Vec::with_capacity(members.len());
+    for (m, Beside { objective, scratch, .. }) in members.iter_mut().enumerate() {
+        outcomes.push(objective.couple(batch.row_weights, weight_sum, scratch).map_err(|error| (m, error))?);
+    }
+    backward_blocks(members, batch, weight_sum, grad)?;
+    Ok(outcomes)
+}
+
+impl<T: Scalar, L: Loss<T>> Beside<'_, T, L> {
+    fn check(&self, batch: &Batch<'_, T>) -> Result<()> {
+        self.objective.loss.check_classes(batch.classes)?;
+        let end = self.offset.saturating_add(batch.classes);
+        if end > batch.stride {
+            return Err(Error::Shape { what: "columns of the shared logits", expected: end, found: batch.stride });
+        }
+        Ok(())
+    }
+}
+
+/// Whether blocks are spread over threads.
+#[cfg(feature = "rayon")]
+fn on_threads(numbers: usize) -> bool {
+    numbers > BLOCK_NUMBERS && rayon::current_num_threads() > 1
+}
+
+#[cfg(not(feature = "rayon"))]
+fn on_threads(_numbers: usize) -> bool {
+    false
+}
+
+/// Rows of a block. A single model on a single thread has nothing to gain from blocks.
+fn block_rows(members: usize, batch: &Batch<'_, impl Scalar>) -> usize {
+    if members > 1 || on_threads(batch.logits.len()) { (BLOCK_NUMBERS / batch.stride).max(64) } else { batch.rows() }
+}
+
+/// Runs one task a block and returns the error of the first member that met one, in its first bad row.
+fn run_blocks<A: Send>(
+    tasks: Vec<A>,
+    #[cfg_attr(not(feature = "rayon"), expect(unused_variables))] threads: bool,
+    run: impl Fn(A) -> std::result::Result<(), (usize, Error)> + Sync + Send,
+) -> std::result::Result<(), (usize, Error)> {
+    #[cfg(feature = "rayon")]
+    let results: Vec<_> = if threads {
+        use rayon::prelude::*;
+        tasks.into_par_iter().map(run).collect()
+    } else {
+        tasks.into_iter().map(run).collect()
+    };
+    #[cfg(not(feature = "rayon"))]
+    let results: Vec<_> = tasks.into_iter().map(run).collect();
+    // `min_by_key` keeps the first of equals, which is the block with the lowest rows.
+    results.into_iter().filter_map(std::result::Result::err).min_by_key(|(m, _)| *m).map_or(Ok(()), Err)
+}
+
+/// [`forward`] of every member over every block.
+fn forward_blocks<T: Scalar, L: Loss<T>>(
+    members: &mut [Beside<'_, T, L>],
+    batch: &Batch<'_, T>,
+    grad: &mut [T],
+) -> std::result::Result<(), (usize, Error)> {
+    let Batch { logits, classes, stride, labels, .. } = *batch;
+    let rows = block_rows(members.len(), batch);
+    struct Task<'t, T, L> {
+        grad: &'t mut [T],
+        members: Vec<Part<'t, T, L>>,
+    }
+    struct Part<'t, T, L> {
+        objective: &'t Objective<&'t L>,
+        offset: usize,
+        states: &'t mut [RowState<T>],
+        margins: &'t mut [T],
+    }
+    let count = members.len();
+    let mut tasks: Vec<Task<'_, T, L>> = grad
+        .chunks_mut(rows.saturating_mul(stride))
+        .take(batch.rows().div_ceil(rows))
+        .map(|grad| Task { grad, members: Vec::with_capacity(count) })
+        .collect();
+    for Beside { objective, offset, scratch } in members {
+        let chunks = scratch.states.chunks_mut(rows).zip(scratch.margins.chunks_mut(rows));
+        for (task, (states, margins)) in tasks.iter_mut().zip(chunks) {
+            task.members.push(Part { objective, offset: *offset, states, margins });
+        }
+    }
+    let tasks: Vec<_> = tasks.into_iter().enumerate().collect();
+    run_blocks(tasks, on_threads(logits.len()), |(block, Task { grad, members })| {
+        let first = block * rows;
+        for (m, Part { objective, offset, states, margins }) in members.into_iter().enumerate() {
+            let logits = &logits[first * stride + offset..];
+            let labels = &labels[first..first + states.len()];
+            let (loss, margin) = (objective.loss, objective.margin_kind());
+            forward(loss, margin, classes, stride, first, logits, labels, &mut grad[offset..], states, margins)
+                .map_err(|error| (m, error))?;
+        }
+        Ok(())
+    })
+}
+
+/// [`backward`] of every member over every block.
+fn backward_blocks<T: Scalar, L: Loss<T>>(
+    members: &[Beside<'_, T, L>],
+    batch: &Batch<'_, T>,
+    weight_sum: f64,
+    grad: &mut [T],
+) -> std::result::Result<(), (usize, Error)> {
+    let Batch { logits, classes, stride, row_weights, .. } = *batch;
+    let rows = block_rows(members.len(), batch);
+    let factor = mean_factor(row_weights, weight_sum);
+    let blocks = batch.rows().div_ceil(rows);
+    let tasks: Vec<_> = grad.chunks_mut(rows.saturating_mul(stride)).take(blocks).enumerate().collect();
+    run_blocks(tasks, on_threads(logits.len()), |(block, grad)| {
+        let first = block * rows;
+        let end = batch.rows().min(first + rows);
+        for (m, Beside { objective, offset, scratch }) in members.iter().enumerate() {
+            let logits = &logits[first * stride + offset..];
+            let slopes = objective.slopes(scratch).map(|(slopes, lambda)| (&slopes[first..end], lambda));
+            let (states, grad, factor) = (&scratch.states[first..end], &mut grad[*offset..], |i| factor(first + i));
+            let (loss, margin) = (objective.loss, objective.margin_kind());
+            backward(loss, margin, classes, stride, first, logits, &factor, slopes, states, grad)
+                .map_err(|error| (m, error))?;
+        }
+        Ok(())
+    })
+}
