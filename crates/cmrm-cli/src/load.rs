@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cmrm_data::catalogue::{self, Cache};
-use cmrm_data::read::{ReadOptions, Source, read, read_labels};
+use cmrm_data::read::{ReadOptions, Source, read_labels, read_path};
 use cmrm_data::{ColumnRef, Input};
 
 use crate::config::FitConfig;
@@ -69,7 +69,7 @@ pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
 
 /// One file or folder, with its labels from a column or from a file of their own.
 pub fn load_file(path: &Path, options: &ReadOptions, labels: Option<&Path>) -> Result<Input> {
-    let input = read(&Source::file(path), options)?;
+    let input = read_path(path, options)?;
     let Some(labels) = labels else { return Ok(input) };
     let column = read_labels(&Source::file(labels), &ReadOptions::default())?;
     Ok(input.with_labels(column)?)
