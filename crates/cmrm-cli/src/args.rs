@@ -119,7 +119,7 @@ pub struct FitArgs {
     /// Share of the epochs before the envelope is switched on.
     #[arg(long, value_name = "SHARE")]
     pub start: Option<f64>,
-    /// cross-entropy, focal[:γ], gce[:q], ldam, hinge or logistic.
+    /// cross-entropy, focal, focal:GAMMA, gce, gce:Q, ldam, hinge or logistic.
     #[arg(long, value_parser = parse_loss)]
     pub loss: Option<LossConfig>,
     /// mlp, linear, svm or cosine.
