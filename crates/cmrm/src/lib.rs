@@ -2,6 +2,7 @@
 //!
 //! This crate is the mathematics only: no files, no framework, no threads of its own.
 
+pub mod audit;
 pub mod conformal;
 pub mod envelope;
 pub mod error;

@@ -5,26 +5,29 @@ use crate::matrix::Matrix;
 
 /// How far a row's sum may lie from 1: wide enough for half-precision softmax over many classes, narrow enough to
 /// notice logits, scores of separate binary classifiers and unnormalised counts.
-const SUM_SLACK: f64 = 0.01;
+pub(crate) const SUM_SLACK: f64 = 0.01;
 
 /// How far a probability may exceed 1 by rounding in single precision.
 const TOP_SLACK: f64 = 1e-6;
 
 /// Refuses numbers that are not probabilities, and rows that do not sum to 1.
 pub(crate) fn check_probabilities<T: Copy + Into<f64>>(probabilities: Matrix<'_, T>) -> Result<()> {
-    for (i, row) in probabilities.iter_rows().enumerate() {
-        let (mut sum, mut within) = (0.0, true);
-        for &p in row {
-            let p: f64 = p.into();
-            sum += p;
-            within &= (0.0..=1.0 + TOP_SLACK).contains(&p);
-        }
-        if !within {
-            return Err(first_bad(i, row));
-        }
-        if (sum - 1.0).abs() > SUM_SLACK {
-            return Err(Error::RowSum { row: i, sum });
-        }
+    probabilities.iter_rows().enumerate().try_for_each(|(i, row)| check_row(i, row))
+}
+
+/// Refuses row `i` if it holds a number that is not a probability or does not sum to 1.
+pub(crate) fn check_row<T: Copy + Into<f64>>(i: usize, row: &[T]) -> Result<()> {
+    let (mut sum, mut within) = (0.0, true);
+    for &p in row {
+        let p: f64 = p.into();
+        sum += p;
+        within &= (0.0..=1.0 + TOP_SLACK).contains(&p);
+    }
+    if !within {
+        return Err(first_bad(i, row));
+    }
+    if (sum - 1.0).abs() > SUM_SLACK {
+        return Err(Error::RowSum { row: i, sum });
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ mod split;
 pub(crate) mod threshold;
 
 pub use calibrate::{Conformal, draw_uniforms};
-pub(crate) use check::check_probabilities;
+pub(crate) use check::{SUM_SLACK, check_probabilities, check_row};
 pub use config::{ConformalConfig, EmptySets, ScoreKind, ThresholdKind};
 pub use evaluate::{ClassSets, SetReport, evaluate};
 pub use predictor::SetPredictor;
