@@ -36,7 +36,8 @@ fn entropy<T: Scalar>(row: &[T]) -> f64 {
 /// `p ln p` for `p` in `[0, 1]`, 0 at 0; a loop over it vectorises.
 ///
 /// With `p = m·2^e` and `m` in `[√½, √2)`, `ln p = e ln 2 + 2 artanh(s)`, `s = (m−1)/(m+1)`, `|s| < 0.1716`; the series of
-/// artanh to `s¹⁵` errs by less than `2|s|¹⁷/17/(1−s²)`, 1.2e-14. Numbers below the smallest normal one contribute nothing that counts.
+/// artanh to `s¹⁵` errs by less than `2|s|¹⁷/17/(1−s²)`, 1.2e-14. Numbers below the smallest normal one contribute
+/// nothing that counts.
 #[inline(always)]
 fn p_ln_p(p: f64) -> f64 {
     const ROOT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;

@@ -9,11 +9,14 @@
 //! - a [`Filter`] turns the joint, or a simpler rule, into [`Audit::is_label_issue`];
 //! - a [`ScoreMethod`] ranks the rows.
 //!
-//! Where it differs: equal scores, equal leads and equal remainders of rounding are settled by index, which cleanlab
-//! leaves to an unstable sort (with many classes and small counts, up to four issues in a hundred change places), and exact
-//! halves of rows, which it leaves to rounding errors, are rounded to even; sums are taken in double precision also for single-precision probabilities; and the
-//! entropy score of a certain model is 1, not 0, where it agrees with the label. Rows that are within rounding of a
-//! threshold may fall on the other side of it.
+//! Where it differs:
+//!
+//! - equal scores, equal leads and equal remainders of rounding are settled by index; cleanlab leaves them to an unstable
+//!   sort (with many classes and small counts that moves up to four issues in a hundred);
+//! - exact halves of rows in the joint are rounded to even; cleanlab leaves them to rounding errors;
+//! - sums are taken in double precision also for single-precision probabilities, so a row within rounding of a threshold
+//!   may fall on the other side of it;
+//! - the entropy score of a certain model is 1, not 0, where it agrees with the label.
 //!
 //! [`rank_margins`] makes the same table from what one training run recorded of its rows, without cross-fitting.
 
