@@ -7,7 +7,7 @@ use cmrm_data::{Input, LabelOptions, MissingLabels};
 
 /// Limits small enough that a run finds an allocation that ignores them.
 pub fn options(format: Format) -> ReadOptions {
-    let limits = Limits { unpacked_bytes: 1 << 24, page_bytes: 1 << 20 };
+    let limits = Limits { unpacked_bytes: 1 << 20, page_bytes: 1 << 18 };
     ReadOptions { format: Some(format), limits, ..ReadOptions::default() }
 }
 

@@ -16,7 +16,7 @@ pub struct Loaded {
     pub pipeline: Preprocess,
     /// The labels, the rows they belong to, and the rows without.
     pub labels: LabelledRows,
-    /// What there is to say.
+    /// What there is to say about the fit.
     pub notes: Vec<Note>,
 }
 
@@ -33,9 +33,8 @@ pub fn load(
         let labels = input.encode_labels(label_options)?;
         let training = choose_training(&labels)?;
         let fitted = Preprocess::fit(&input.features, &training, options);
-        let (pipeline, mut notes) = fitted.map_err(|error| error.in_file(&input.source))?;
-        let (data, more) = pipeline.dataset(input, &labels)?;
-        notes.extend(more);
+        let (pipeline, notes) = fitted.map_err(|error| error.in_file(&input.source))?;
+        let (data, _) = pipeline.dataset(input, &labels)?;
         return Ok(Loaded { data, pipeline, labels, notes });
     }
     let (column, source) = read_label_column(opened)?;
