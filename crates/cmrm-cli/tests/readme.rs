@@ -18,7 +18,13 @@ fn the_commands_of_the_readme_run() {
             command.strip_prefix("cargo run --release -- ").or(command.strip_prefix("./target/release/cmrm "));
         if let Some(arguments) = arguments {
             let arguments: Vec<&str> = arguments.split_whitespace().collect();
-            assert!(!succeed(folder.path(), &arguments).is_empty(), "{command}");
+            let shown = succeed(folder.path(), &arguments);
+            let out = arguments.iter().position(|&argument| argument == "--out").map(|at| arguments[at + 1]);
+            // A result is shown, or written where it was asked for.
+            match out {
+                Some(file) => assert!(folder.path().join(file).exists(), "{command}"),
+                None => assert!(!shown.is_empty(), "{command}"),
+            }
             run += 1;
         } else {
             // What else may stand there: building and testing, which this very run has done.
