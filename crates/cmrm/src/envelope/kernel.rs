@@ -4,8 +4,8 @@
 //! does not depend on the split.
 
 use super::config::MarginKind;
-use super::narrow::{self, Short};
-use super::soften::soften;
+use super::group::{Group, Logits, ROWS};
+use super::wide::{Ahead, ROWS_AHEAD};
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Row, RowLoss};
 use crate::scalar::Scalar;
@@ -119,64 +119,32 @@ struct Forward<'a, T, L: ?Sized> {
 impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
     type Output = Result<()>;
 
-    // The processor's widest vectors are enabled around this body; the loops below are written to be vectorised.
+    // The processor's widest vectors are enabled around this body.
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
-        let scale = self.loss.scale();
-        let mut dense = DenseRow::new(self.loss, self.classes);
-        if self.classes <= narrow::MOST_CLASSES && dense.is_none() {
-            return self.short_rows(scale);
-        }
-        for i in 0..self.states.len() {
-            let logits = &self.logits[i * self.stride..][..self.classes];
-            let grad = &mut self.grad[i * self.stride..][..self.classes];
-            let label = self.labels[i] as usize;
-            if label >= self.classes {
-                return Err(Error::Label { row: self.first_row + i, label: self.labels[i], classes: self.classes });
-            }
-            let state = &mut self.states[i];
-            (state.row, state.normaliser) = soften(logits, scale, label, grad);
-            state.loss = self.loss.row(state.row);
-            if let Some(dense) = &mut dense {
-                dense.fill(logits, scale, grad, state.normaliser);
-                state.loss.value += self.loss.dense_value(&state.row, &dense.scaled, &dense.probs);
-            }
-            let margin = state.margin(self.margin);
-            self.margins[i] = margin;
-            if !(state.loss.value.is_finite() && margin.is_finite() && state.row.log_p_label.is_finite()) {
-                return Err(explain(logits, scale, self.first_row + i, label, state.loss.value));
-            }
-        }
-        Ok(())
-    }
-}
-
-impl<T: Scalar, L: Loss<T> + ?Sized> Forward<'_, T, L> {
-    /// Rows of few classes, several at a time.
-    #[inline(always)]
-    fn short_rows(self, scale: T) -> Result<()> {
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> Result<()> {
         let Forward { loss, margin, classes, stride, first_row, logits, labels, grad, states, margins } = self;
         if let Some(i) = labels.iter().position(|&label| label as usize >= classes) {
             return Err(Error::Label { row: first_row + i, label: labels[i], classes });
         }
-        let mut short = Short::new();
-        for start in (0..states.len()).step_by(narrow::ROWS) {
-            let end = states.len().min(start + narrow::ROWS);
+        let scale = loss.scale();
+        let mut dense = DenseRow::new(loss, classes);
+        let mut group = Group::new();
+        for start in (0..states.len()).step_by(ROWS) {
+            let end = states.len().min(start + ROWS);
             let (logits, grad) = (&logits[start * stride..], &mut grad[start * stride..]);
-            short.soften(logits, classes, stride, scale, &labels[start..end], grad);
+            group.soften(simd, Logits { values: logits, classes, stride, scale }, &labels[start..end], grad);
             for i in start..end {
                 let (r, label, state) = (i - start, labels[i] as usize, &mut states[i]);
-                (state.row, state.normaliser) = short.row(r, label);
+                (state.row, state.normaliser) = group.row(r, label);
                 state.loss = loss.row(state.row);
+                let logits = &logits[r * stride..][..classes];
+                if let Some(dense) = &mut dense {
+                    dense.fill(logits, scale, &grad[r * stride..][..classes], state.normaliser);
+                    state.loss.value += loss.dense_value(&state.row, &dense.scaled, &dense.probs);
+                }
                 margins[i] = state.margin(margin);
                 if !(state.loss.value.is_finite() && margins[i].is_finite() && state.row.log_p_label.is_finite()) {
-                    return Err(explain(
-                        &logits[r * stride..][..classes],
-                        scale,
-                        first_row + i,
-                        label,
-                        state.loss.value,
-                    ));
+                    return Err(explain(logits, scale, first_row + i, label, state.loss.value));
                 }
             }
         }
@@ -275,7 +243,11 @@ impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> pulp::WithSimd for Backw
         let Backward { loss, margin, classes, stride, first_row, logits, row_factors, slopes, states, grad } = self;
         let scale = loss.scale();
         let mut dense = DenseRow::new(loss, classes);
-        for (i, state) in states.iter().enumerate() {
+        let mut refused = None;
+        // The rows that `forward` wrote last are the ones still in the cache, so they come first.
+        let ahead = Ahead::new();
+        for (i, state) in states.iter().enumerate().rev() {
+            ahead.ask(grad, i.saturating_sub(ROWS_AHEAD) * stride, classes);
             let grad = &mut grad[i * stride..][..classes];
             let factor = row_factors(i);
             let mut loss_share = factor;
@@ -312,10 +284,10 @@ impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> pulp::WithSimd for Backw
                 finite &= grad.iter().all(|g| g.is_finite());
             }
             if !finite {
-                return Err(too_steep(first_row + i, label, grad));
+                refused = Some(too_steep(first_row + i, label, grad));
             }
         }
-        Ok(())
+        refused.map_or(Ok(()), Err)
     }
 }
 

@@ -12,13 +12,14 @@
 mod beside;
 pub mod binary;
 mod config;
+mod group;
 mod kernel;
 mod narrow;
 mod objective;
 mod preset;
 mod quantile;
 mod risk;
-mod soften;
+mod wide;
 
 pub use beside::{Beside, evaluate_beside};
 pub use config::{Envelope, EnvelopeConfig, MarginKind, Normaliser, QuantileKind, Start};
@@ -27,3 +28,4 @@ pub use objective::{Batch, Objective, Outcome, Scratch};
 pub use preset::Preset;
 pub use quantile::threshold;
 pub use risk::couple;
+pub(crate) use wide::WideRow;

@@ -2,10 +2,11 @@ use super::beside::{Beside, evaluate_beside};
 use super::config::{Envelope, MarginKind};
 use super::kernel::RowState;
 use super::risk::couple;
+use super::wide;
 use crate::error::{Error, Result, check_length, check_parameter, check_row_weights};
 use crate::loss::Loss;
 use crate::matrix::Matrix;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, sum_in_lanes};
 
 /// Logits and observed labels of a batch, and optional row weights.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +48,7 @@ impl<'a, T: Scalar> Batch<'a, T> {
         }
         let classes = self.classes as f64;
         check_parameter("classes", classes, self.classes >= 2, "at least two classes")?;
+        check_parameter("classes", classes, self.classes <= wide::MOST_CLASSES, "at most 16777216 classes")?;
         check_parameter("stride", self.stride as f64, self.stride >= self.classes, "at least the number of classes")?;
         check_length("labels against rows of logits", rows, self.labels.len())?;
         let needed = (rows - 1).saturating_mul(self.stride).saturating_add(self.classes);
@@ -182,11 +184,10 @@ impl<L> Objective<L> {
         scratch: &mut Scratch<T>,
     ) -> Result<Outcome<T>> {
         // A mean of shares, unlike a sum that is divided at the end, stays within the range of its terms.
-        let losses = scratch.states.iter().map(|state| state.loss.value.to_f64());
-        let base: f64 = match row_weights {
-            None => losses.map(|loss| loss / weight_sum).sum(),
-            Some(weights) => losses.zip(weights).map(|(loss, w)| loss * (w.to_f64() / weight_sum)).sum(),
-        };
+        let states = &scratch.states[..];
+        let base = sum_in_lanes(states.len(), |i| {
+            states[i].loss.value.to_f64() * (row_weights.map_or(1.0, |weights| weights[i].to_f64()) / weight_sum)
+        });
         let Some(envelope) = &self.envelope else {
             scratch.weights.fill(T::ONE);
             return Ok(Outcome { base, risk: 0.0, total: base, tau: None });

@@ -1,6 +1,6 @@
 use super::config::{Envelope, Normaliser};
 use super::quantile::threshold;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, sum_in_lanes};
 
 /// From the margins of a batch to `τ`, the weights, the risk and its slopes `∂R/∂M_i`. Returns `(τ, R)`.
 ///
@@ -29,14 +29,15 @@ pub fn couple<T: Scalar>(
         }
     });
     let v = |i: usize| row_weights.map_or(1.0, |v| v[i].to_f64());
-    let mut divisor = 0.0;
-    for i in 0..margins.len() {
-        divisor += if config.normaliser == Normaliser::Mean { v(i) } else { v(i) * weights[i].to_f64() };
-    }
+    let divisor = match config.normaliser {
+        Normaliser::Mean if row_weights.is_none() => margins.len() as f64,
+        Normaliser::Mean => sum_in_lanes(margins.len(), v),
+        Normaliser::Weights => sum_in_lanes(margins.len(), |i| v(i) * weights[i].to_f64()),
+    };
     // Only rows without weight have a weight in the filter: nothing is left to average.
     let divisor = if divisor > 0.0 { divisor } else { 1.0 };
     let share = |i: usize, w: T| v(i) * w.to_f64() / divisor;
-    let average: f64 = (0..margins.len()).map(|i| share(i, weights[i]) * margins[i].to_f64()).sum();
+    let average = sum_in_lanes(margins.len(), |i| share(i, weights[i]) * margins[i].to_f64());
     // In the mean form the divisor does not move with the weights, so nothing is subtracted from the margin.
     let centre = if config.normaliser == Normaliser::Mean { 0.0 } else { average };
     for i in 0..margins.len() {
