@@ -38,20 +38,18 @@ impl WideRow for f32 {
     #[inline(always)]
     fn exponentials<S: Simd>(simd: S, row: Row<'_, f32>, top: f32, more: S::f32s, out: &mut [f32]) -> f32 {
         let (zero, scale, top) = (simd.splat_f32s(0.0), simd.splat_f32s(row.scale), simd.splat_f32s(top));
-        // Rounded as the maximum was, or the largest would not come out as one.
-        let exp = |logits| exp_of_nonpositive(simd, simd.sub_f32s(simd.mul_f32s(logits, scale), top));
         let label = simd.splat_f32s(row.label as f32);
         let (mut sum, mut classes) = (more, lane_numbers::<S>());
         let (vectors, rest) = S::as_simd_f32s(row.logits);
         for (&logits, out) in vectors.iter().zip(S::as_mut_simd_f32s(out).0) {
-            let values = exp(logits);
+            let values = exp_below(simd, logits, scale, top);
             *out = values;
             sum = simd.select_f32s(simd.equal_f32s(classes, label), sum, simd.add_f32s(sum, values));
             classes = simd.add_f32s(classes, simd.splat_f32s(S::F32_LANES as f32));
         }
         if !rest.is_empty() {
             let last = row.logits.len() - S::F32_LANES;
-            let values = exp(first::<S>(&row.logits[last..]));
+            let values = exp_below(simd, first::<S>(&row.logits[last..]), scale, top);
             S::as_mut_simd_f32s(&mut out[last..]).0[0] = values;
             let counted = simd.splat_f32s((row.logits.len() - rest.len()) as f32);
             let classes = simd.add_f32s(lane_numbers::<S>(), simd.splat_f32s(last as f32));
@@ -102,6 +100,14 @@ impl<S: Simd> Search<S> {
         let classes = simd.select_f32s(has_it, self.rival, simd.splat_f32s(f32::INFINITY));
         (peak, simd.reduce_min_f32s(classes))
     }
+}
+
+/// `exp(logits · scale − top)`, rounded as the maximum was, or the largest would not come out as one.
+///
+/// A function and not a closure: a closure that is not inlined loses the processor's instructions.
+#[inline(always)]
+fn exp_below<S: Simd>(simd: S, logits: S::f32s, scale: S::f32s, top: S::f32s) -> S::f32s {
+    exp_of_nonpositive(simd, simd.sub_f32s(simd.mul_f32s(logits, scale), top))
 }
 
 /// [`crate::scalar::Scalar::exp_of_nonpositive`] of every lane, to the same bits.
