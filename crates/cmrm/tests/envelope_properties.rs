@@ -132,10 +132,12 @@ proptest! {
         let loss = LossConfig::Ldam { max_margin: 0.0, scale }.validate(&counts).unwrap();
         let (_, grad, scratch) = evaluate(&loss, config(0.5, 1.0), logits.len(), &logits, &[y as u32]);
         let row = scratch.states()[0].row;
-        let u: Vec<f64> = logits.iter().map(|z| z * scale).collect();
+        // Differences before the scale: the other way round, the reference itself loses digits.
+        let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let u: Vec<f64> = logits.iter().map(|z| (z - top) * scale).collect();
         let s = naive::softmax(&u);
-        prop_assert_eq!((row.label, row.rival), (y, naive::rival(&u, y)));
-        prop_assert_eq!(row.logit_gap, u[y] - u[row.rival]);
+        prop_assert_eq!((row.label, row.rival), (y, naive::rival(&logits, y)));
+        prop_assert_eq!(row.logit_gap, (logits[y] - logits[row.rival]) * scale);
         let others: f64 = (0..s.len()).filter(|&j| j != y).map(|j| s[j]).sum();
         for (found, expected) in [(row.p_label, s[y]), (row.p_rival, s[row.rival]), (row.p_others, others)] {
             prop_assert!((found - expected).abs() <= 1e-14 * expected, "{found} {expected}");

@@ -6,7 +6,7 @@
 
 use super::kernel::{RowState, backward, forward};
 use super::objective::{Batch, Objective, Outcome, Scratch, mean_factor};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_parameter};
 use crate::loss::Loss;
 use crate::scalar::Scalar;
 
@@ -51,6 +51,8 @@ pub fn evaluate_beside<T: Scalar, L: Loss<T>>(
 impl<T: Scalar, L: Loss<T>> Beside<'_, T, L> {
     fn check(&self, batch: &Batch<'_, T>) -> Result<()> {
         self.objective.loss.check_classes(batch.classes)?;
+        let scale = self.objective.loss.scale();
+        check_parameter("scale", scale.to_f64(), scale.is_finite() && scale > T::ZERO, "a positive, finite number")?;
         let end = self.offset.saturating_add(batch.classes);
         if end > batch.stride {
             return Err(Error::Shape { what: "columns of the shared logits", expected: end, found: batch.stride });

@@ -25,9 +25,9 @@ pub(super) struct Logits<'a, T> {
 
 /// What the search for the maximum and the exponentials leave of each row.
 pub(super) struct Peaks<T> {
-    /// Scaled logit of the label.
+    /// Logit of the label, before scaling.
     pub at_label: Lanes<T>,
-    /// Largest scaled logit of another class, and that class (the first of equals).
+    /// Largest logit of another class, and that class (the first of equals).
     pub strongest: Lanes<T>,
     pub rival: Lanes<u32>,
     /// Sum of the exponentials of the other classes, relative to the largest logit of all; NaN where a logit of the row
@@ -36,7 +36,7 @@ pub(super) struct Peaks<T> {
 }
 
 impl<T: Scalar> Peaks<T> {
-    /// The row's largest scaled logit.
+    /// The row's largest logit.
     #[inline(always)]
     pub fn top(&self, r: usize) -> T {
         self.at_label[r].larger(self.strongest[r])
@@ -82,32 +82,32 @@ impl<T: Scalar> Group<T> {
         } else {
             wide::soften(simd, logits, labels, out, &mut self.peaks);
         }
-        self.summarise();
+        self.summarise(logits.scale);
         for (r, &label) in labels.iter().enumerate() {
             out[r * logits.stride + label as usize] = self.label_exp[r];
         }
     }
 
     #[inline(always)]
-    fn summarise(&mut self) {
+    fn summarise(&mut self, scale: T) {
         for r in 0..ROWS {
             let Peaks { at_label, strongest, others, .. } = &self.peaks;
             let (at_label, strongest, others) = (at_label[r], strongest[r], others[r]);
             let top = at_label.larger(strongest);
-            let label_exp = (at_label - top).exp_of_nonpositive();
-            let rival_exp = (strongest - top).exp_of_nonpositive();
+            let label_exp = (at_label - top).exp_of_scaled(scale);
+            let rival_exp = (strongest - top).exp_of_scaled(scale);
             let sum = others + label_exp;
             let normaliser = T::ONE / sum;
             // The largest exponential is one. If it is the label's, `others` is all that is added to it, without
             // cancellation when it is tiny; if not, log s[y] is far from zero and the rounding of `sum − 1` does not show.
             let beside_top = if at_label >= strongest { others } else { sum - T::ONE };
-            self.log_p_label[r] = (at_label - top) - beside_top.ln_1p_of_nonnegative();
+            self.log_p_label[r] = (at_label - top) * scale - beside_top.ln_1p_of_nonnegative();
             self.label_exp[r] = label_exp;
             self.normaliser[r] = normaliser;
             self.p_label[r] = label_exp * normaliser;
             self.p_rival[r] = rival_exp * normaliser;
             self.p_others[r] = others * normaliser;
-            self.logit_gap[r] = at_label - strongest;
+            self.logit_gap[r] = (at_label - strongest) * scale;
         }
     }
 

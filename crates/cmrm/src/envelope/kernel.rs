@@ -5,6 +5,7 @@
 
 use super::config::MarginKind;
 use super::group::{Group, Logits, ROWS};
+use super::narrow;
 use super::wide::{Ahead, ROWS_AHEAD};
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Row, RowLoss};
@@ -239,15 +240,14 @@ impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> pulp::WithSimd for Backw
     type Output = Result<()>;
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> Result<()> {
         let Backward { loss, margin, classes, stride, first_row, logits, row_factors, slopes, states, grad } = self;
         let scale = loss.scale();
         let mut dense = DenseRow::new(loss, classes);
         let mut refused = None;
         // The rows that `forward` wrote last are the ones still in the cache, so they come first.
-        let ahead = Ahead::new();
+        let ahead = Ahead::new(-((ROWS_AHEAD * stride) as isize));
         for (i, state) in states.iter().enumerate().rev() {
-            ahead.ask(grad, i.saturating_sub(ROWS_AHEAD) * stride, classes);
             let grad = &mut grad[i * stride..][..classes];
             let factor = row_factors(i);
             let mut loss_share = factor;
@@ -272,8 +272,12 @@ impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> pulp::WithSimd for Backw
                 dense.fill(&logits[i * stride..][..classes], scale, grad, state.normaliser);
             }
             let on_exponentials = total.on_probs * state.normaliser * scale;
-            for g in grad.iter_mut() {
-                *g *= on_exponentials;
+            if classes > narrow::MOST_CLASSES {
+                T::multiply(simd, grad, on_exponentials, ahead);
+            } else {
+                for g in grad.iter_mut() {
+                    *g *= on_exponentials;
+                }
             }
             grad[label] = total.at_label * scale;
             grad[rival] += total.on_rival * scale;

@@ -28,7 +28,7 @@ impl<T: Scalar> Columns<T> {
         for j in 0..classes {
             let column = &mut columns[j];
             for r in 0..labels.len() {
-                column[r] = values[r * stride + j] * scale;
+                column[r] = values[r * stride + j];
             }
         }
         let (mut at_label, mut strongest, mut rival) = ([T::ZERO; ROWS], [T::NEG_INFINITY; ROWS], [0; ROWS]);
@@ -57,7 +57,7 @@ impl<T: Scalar> Columns<T> {
         for (j, column) in columns.iter_mut().enumerate() {
             let class = j as u32;
             for r in 0..ROWS {
-                let e = (column[r] - top[r]).exp_of_nonpositive();
+                let e = (column[r] - top[r]).exp_of_scaled(scale);
                 column[r] = e;
                 others[r] += if label[r] == class { T::ZERO } else { e };
             }

@@ -90,7 +90,7 @@ pub trait Loss<T: Scalar>: Sync {
     fn row(&self, row: Row<T>) -> RowLoss<T>;
 
     /// What the logits are multiplied by before anything else (LDAM's scale). The margins of the envelope are those of
-    /// the scaled logits; the kernel applies the chain rule.
+    /// the scaled logits; the kernel applies the chain rule. Positive and finite.
     fn scale(&self) -> T {
         T::ONE
     }

@@ -1,37 +1,42 @@
 //! Double precision is for reference and for small problems: plain loops, whose exponentials are those of the standard
 //! library.
 
-use super::{Row, WideRow};
+use super::{Ahead, Peak, ROWS_TOGETHER, Row, WideRow};
 use crate::scalar::Scalar;
 
 impl WideRow for f64 {
     type Vector<S: pulp::Simd> = f64;
 
     #[inline(always)]
-    fn zeros<S: pulp::Simd>(_simd: S) -> f64 {
-        0.0
-    }
-
-    #[inline(always)]
-    fn peak<S: pulp::Simd>(_simd: S, row: Row<'_, f64>) -> (f64, u32, f64) {
-        let (mut peak, mut rival, mut poison) = (f64::NEG_INFINITY, 0, 0.0);
-        for (class, &logit) in (0..).zip(row.logits) {
-            let scaled = logit * row.scale;
-            if scaled > peak && class != row.label {
-                (peak, rival) = (scaled, class);
+    fn peaks<S: pulp::Simd>(_simd: S, rows: [Row<'_, f64>; ROWS_TOGETHER]) -> [Peak<f64, f64>; ROWS_TOGETHER] {
+        rows.map(|row| {
+            let mut found = Peak { strongest: f64::NEG_INFINITY, rival: 0, poison: 0.0 };
+            for (class, &logit) in (0..).zip(row.logits) {
+                if logit > found.strongest && class != row.label {
+                    (found.strongest, found.rival) = (logit, class);
+                }
+                found.poison += logit * 0.0;
             }
-            poison += scaled * 0.0;
-        }
-        (peak, rival, poison)
+            found
+        })
     }
 
     #[inline(always)]
-    fn exponentials<S: pulp::Simd>(_simd: S, row: Row<'_, f64>, top: f64, more: f64, out: &mut [f64]) -> f64 {
-        let mut sum = more;
-        for ((class, &logit), out) in (0..).zip(row.logits).zip(out) {
-            *out = (logit * row.scale - top).exp_of_nonpositive();
-            sum += if class == row.label { 0.0 } else { *out };
+    fn exponentials<S: pulp::Simd>(_simd: S, logits: &[f64], top: f64, scale: f64, _ahead: Ahead, out: &mut [f64]) {
+        for (out, &logit) in out.iter_mut().zip(logits) {
+            *out = (logit - top).exp_of_scaled(scale);
         }
-        sum
+    }
+
+    #[inline(always)]
+    fn add_up<S: pulp::Simd>(_simd: S, values: &[f64], start: f64) -> f64 {
+        values.iter().fold(start, |sum, value| sum + value)
+    }
+
+    #[inline(always)]
+    fn multiply<S: pulp::Simd>(_simd: S, values: &mut [f64], factor: f64, _ahead: Ahead) {
+        for value in values {
+            *value *= factor;
+        }
     }
 }

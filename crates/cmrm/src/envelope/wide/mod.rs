@@ -1,7 +1,7 @@
 //! Maximum and exponentials of long rows.
 //!
-//! The maxima of a few rows are found before their exponentials are taken, so that the rows' chains of dependent
-//! operations overlap; the second look finds the rows in the processor's first cache. At this rate memory would be the
+//! The maxima of a few rows are found before their exponentials are taken, and these before they are added up, so that the
+//! rows' chains of dependent operations overlap; the later looks find the rows in the processor's first cache. At this rate memory would be the
 //! slower half, so the rows that come later are asked for in time.
 
 mod double;
@@ -23,8 +23,18 @@ pub(super) const MOST_CLASSES: usize = 1 << 24;
 #[derive(Clone, Copy)]
 pub struct Row<'a, T> {
     logits: &'a [T],
-    scale: T,
     label: u32,
+}
+
+/// Of one row's logits without the label's.
+#[derive(Clone, Copy)]
+pub struct Peak<T, V> {
+    /// The largest.
+    strongest: T,
+    /// The first class that has it.
+    rival: u32,
+    /// Zeros, or NaN where a logit of the row is not finite.
+    poison: V,
 }
 
 /// What is done along a row, in the vectors of the processor.
@@ -32,21 +42,20 @@ pub trait WideRow: Copy {
     /// Numbers side by side.
     type Vector<S: pulp::Simd>: Copy;
 
-    /// A vector of zeros.
-    fn zeros<S: pulp::Simd>(simd: S) -> Self::Vector<S>;
-
-    /// Of the scaled logits without the label's: the largest and the first class that has it. And numbers that are zero,
-    /// or NaN where a scaled logit is not finite.
-    fn peak<S: pulp::Simd>(simd: S, row: Row<'_, Self>) -> (Self, u32, Self::Vector<S>);
-
-    /// `out ← exp(scaled logits − top)`. Returns the sum of all but the label's, and of `more`.
-    fn exponentials<S: pulp::Simd>(
+    /// Finds the strongest rivals of a few rows of equal length.
+    fn peaks<S: pulp::Simd>(
         simd: S,
-        row: Row<'_, Self>,
-        top: Self,
-        more: Self::Vector<S>,
-        out: &mut [Self],
-    ) -> Self;
+        rows: [Row<'_, Self>; ROWS_TOGETHER],
+    ) -> [Peak<Self, Self::Vector<S>>; ROWS_TOGETHER];
+
+    /// `out ← exp((logits − top) · scale)`. Asks for what stands `ahead` numbers later in both.
+    fn exponentials<S: pulp::Simd>(simd: S, logits: &[Self], top: Self, scale: Self, ahead: Ahead, out: &mut [Self]);
+
+    /// Sum of `values` and of all numbers in `start`.
+    fn add_up<S: pulp::Simd>(simd: S, values: &[Self], start: Self::Vector<S>) -> Self;
+
+    /// Multiplies every number by `factor`. Asks for what stands `ahead` numbers later.
+    fn multiply<S: pulp::Simd>(simd: S, values: &mut [Self], factor: Self, ahead: Ahead);
 }
 
 /// Fills `found` and writes the exponentials to `out`.
@@ -59,52 +68,58 @@ pub(super) fn soften<T: Scalar, S: pulp::Simd>(
     found: &mut Peaks<T>,
 ) {
     let Logits { values, classes, stride, scale } = logits;
-    let ahead = Ahead::new();
-    let row = |r: usize| Row { logits: &values[r * stride..][..classes], scale, label: labels[r] };
-    for start in (0..labels.len()).step_by(ROWS_TOGETHER) {
-        let rows = start..labels.len().min(start + ROWS_TOGETHER);
-        let mut poison = [T::zeros(simd); ROWS_TOGETHER];
-        for (r, poison) in rows.clone().zip(&mut poison) {
-            found.at_label[r] = row(r).logits[labels[r] as usize] * scale;
-            (found.strongest[r], found.rival[r], *poison) = T::peak(simd, row(r));
+    let ahead = Ahead::new((ROWS_AHEAD * stride) as isize);
+    let count = labels.len();
+    for start in (0..count).step_by(ROWS_TOGETHER) {
+        // Where rows are missing at the end, the last one stands in for them.
+        let mut rows = [Row { logits: &values[start * stride..][..classes], label: labels[start] }; ROWS_TOGETHER];
+        for (k, row) in rows.iter_mut().enumerate() {
+            let r = (start + k).min(count - 1);
+            *row = Row { logits: &values[r * stride..][..classes], label: labels[r] };
         }
-        for (r, poison) in rows.zip(poison) {
-            ahead.ask(values, (r + ROWS_AHEAD) * stride, classes);
-            ahead.ask(out, (r + ROWS_AHEAD) * stride, classes);
+        let peaks = T::peaks(simd, rows);
+        for (r, (row, peak)) in (start..count).zip(rows.iter().zip(&peaks)) {
+            found.at_label[r] = row.logits[row.label as usize];
+            (found.strongest[r], found.rival[r]) = (peak.strongest, peak.rival);
             let out = &mut out[r * stride..][..classes];
+            T::exponentials(simd, row.logits, found.top(r), scale, ahead, out);
+            // The others are added up without it: one minus a probability near one would be lost in the rounding.
+            out[row.label as usize] = T::ZERO;
+        }
+        for (r, peak) in (start..count).zip(&peaks) {
             // A poisoned sum makes everything about the row NaN.
-            found.others[r] = T::exponentials(simd, row(r), found.top(r), poison, out);
+            found.others[r] = T::add_up(simd, &out[r * stride..][..classes], peak.poison);
         }
     }
 }
 
-/// Asks for numbers that will be needed soon.
+/// Asks for numbers that will be needed soon. Elsewhere than on x86 the processor is left to its own guesses.
 #[derive(Clone, Copy)]
-pub(super) struct Ahead {
+pub struct Ahead {
+    /// How many numbers later; negative where rows are visited from the end.
+    distance: isize,
     #[cfg(target_arch = "x86_64")]
     sse: Option<pulp::core_arch::x86::Sse>,
 }
 
 impl Ahead {
     #[inline(always)]
-    pub fn new() -> Self {
+    pub(super) fn new(distance: isize) -> Self {
         Ahead {
+            distance,
             #[cfg(target_arch = "x86_64")]
             sse: pulp::core_arch::x86::Sse::try_new(),
         }
     }
 
-    /// `count` numbers from place `start` on, as far as there are any. Elsewhere than on x86 the processor is left to its
-    /// own guesses.
+    /// The cache line at this distance from the first of `values`. It may lie outside of any memory: nothing is read.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
-    pub fn ask<T>(self, values: &[T], start: usize, count: usize) {
+    fn ask<V, T>(self, values: &V) {
         #[cfg(target_arch = "x86_64")]
-        if let (Some(sse), Some(rest)) = (self.sse, values.get(start..)) {
-            const LINE: usize = 64;
-            for number in rest[..count.min(rest.len())].iter().step_by(LINE / size_of::<T>()) {
-                sse._mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(number).cast());
-            }
+        if let Some(sse) = self.sse {
+            let place = std::ptr::from_ref(values).cast::<T>().wrapping_offset(self.distance);
+            sse._mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast());
         }
     }
 }
