@@ -4,6 +4,7 @@
 
 pub mod audit;
 pub mod conformal;
+pub mod criterion;
 pub mod envelope;
 pub mod error;
 pub mod loss;

@@ -3,8 +3,8 @@
 mod naive;
 
 use cmrm::envelope::{
-    Batch, Envelope, EnvelopeConfig, MarginKind, Normaliser, Objective, Outcome, QuantileKind, Scratch, Start, couple,
-    threshold,
+    Batch, Envelope, EnvelopeConfig, MarginKind, Normaliser, Objective, Outcome, Preset, QuantileKind, Scratch, Start,
+    couple, threshold,
 };
 use cmrm::loss::{BaseLoss, LossConfig};
 use cmrm::{Matrix, Scalar};
@@ -24,7 +24,7 @@ fn config(alpha: f64, temperature: f64) -> EnvelopeConfig {
         quantile: QuantileKind::Conformal,
         normaliser: Normaliser::Mean,
         start: Start::Epoch(0),
-        fresh_optimiser: false,
+        ..Preset::Paper.config(&LossConfig::CrossEntropy)
     }
 }
 
@@ -56,7 +56,8 @@ fn margins() -> impl Strategy<Value = Vec<f64>> {
 /// Risk, threshold, weights and slopes of given margins.
 fn coupled<T: Scalar>(envelope: &Envelope, margins: &[T]) -> (T, f64, Vec<T>, Vec<T>) {
     let (mut weights, mut slopes) = (vec![T::ZERO; margins.len()], vec![T::ZERO; margins.len()]);
-    let (tau, risk) = couple(envelope, margins, None, &mut weights, &mut slopes, &mut Vec::new());
+    let (tau, risk) =
+        couple(envelope, margins, &vec![0; margins.len()], None, &mut weights, &mut slopes, &mut Vec::new());
     (tau, risk, weights, slopes)
 }
 

@@ -4,8 +4,8 @@
 mod naive;
 
 use cmrm::Matrix;
-use cmrm::envelope::{Batch, EnvelopeConfig, MarginKind, Normaliser, Objective, QuantileKind, Scratch, Start};
-use cmrm::loss::{CrossEntropy, Focal, Gce, Hinge, Ldam, Logistic, Loss};
+use cmrm::envelope::{Batch, EnvelopeConfig, MarginKind, Normaliser, Objective, Preset, QuantileKind, Scratch, Start};
+use cmrm::loss::{CrossEntropy, Focal, Gce, Hinge, Ldam, Logistic, Loss, LossConfig};
 use naive::{Brier, Plain};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -69,7 +69,7 @@ impl Sample {
             quantile,
             normaliser,
             start: Start::Epoch(0),
-            fresh_optimiser: false,
+            ..Preset::Paper.config(&LossConfig::CrossEntropy)
         }
     }
 

@@ -42,7 +42,8 @@ pub fn evaluate_beside<T: Scalar, L: Loss<T>>(
     forward_blocks(members, batch, grad)?;
     let mut outcomes = Vec::with_capacity(members.len());
     for (m, Beside { objective, scratch, .. }) in members.iter_mut().enumerate() {
-        outcomes.push(objective.couple(batch.row_weights, weight_sum, scratch).map_err(|error| (m, error))?);
+        let outcome = objective.couple(batch.labels, batch.row_weights, weight_sum, scratch);
+        outcomes.push(outcome.map_err(|error| (m, error))?);
     }
     backward_blocks(members, batch, weight_sum, grad)?;
     Ok(outcomes)

@@ -38,6 +38,44 @@ pub enum Normaliser {
     Weights,
 }
 
+/// How the threshold turns margins into weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Filter {
+    /// `w = σ((M − τ)/temp)`, with a gradient through `w` (the paper).
+    #[default]
+    Soft,
+    /// `w = 1` where `M ≥ τ`, else 0; a step has no gradient. The temperature is not read.
+    Hard,
+    /// `w = 1`: the margin term without its quantile, to see what the quantile is worth. α is not read.
+    Off,
+}
+
+/// Whose margins a threshold is the quantile of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// All rows of the batch (the paper).
+    #[default]
+    Batch,
+    /// The rows of the batch with the same observed label, so that no class is filtered out as a whole. A class with fewer
+    /// than eight rows in the batch has no quantile worth the name and takes the batch's.
+    Class,
+}
+
+/// What the risk is multiplied by, besides λ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Nothing (the paper).
+    #[default]
+    Fixed,
+    /// The share of the batch's rows in doubt: those with a negative margin, whose label the model does not predict.
+    /// Where labels are clean and learned there are none and the envelope fades; the more are wrong, the more it
+    /// counts. No gradient flows through the share.
+    Doubt,
+}
+
 /// When training switches the envelope on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -78,6 +116,19 @@ pub struct EnvelopeConfig {
     pub start: Start,
     /// Whether the optimiser's memory is cleared at that moment.
     pub fresh_optimiser: bool,
+    /// How the threshold turns margins into weights.
+    #[serde(default)]
+    pub filter: Filter,
+    /// Whose margins the threshold is a quantile of.
+    #[serde(default)]
+    pub scope: Scope,
+    /// The threshold is never above this. At 0 a row is in doubt only if its label is not the predicted one, whatever α:
+    /// α becomes the largest share to doubt, and the margins say how much of it is used.
+    #[serde(default)]
+    pub ceiling: Option<f64>,
+    /// What the risk is multiplied by, besides λ.
+    #[serde(default)]
+    pub scale: Scale,
 }
 
 impl EnvelopeConfig {
@@ -99,6 +150,12 @@ impl EnvelopeConfig {
         if let Start::Fraction(fraction) = self.start {
             check_parameter("start fraction", fraction, (0.0..=1.0).contains(&fraction), "a number in [0, 1]")?;
         }
+        if let Some(ceiling) = self.ceiling {
+            check_parameter("ceiling", ceiling, ceiling.is_finite(), "a finite number")?;
+        }
+        // The negative loss is never positive: every row would be in doubt.
+        let signed = self.scale == Scale::Fixed || self.margin != MarginKind::Loss;
+        check_parameter("lambda", self.lambda, signed, "scale fixed where the margin is the loss, which has no sign")?;
         Ok(Envelope { config: self })
     }
 }

@@ -22,7 +22,7 @@ mod risk;
 mod wide;
 
 pub use beside::{Beside, evaluate_beside};
-pub use config::{Envelope, EnvelopeConfig, MarginKind, Normaliser, QuantileKind, Start};
+pub use config::{Envelope, EnvelopeConfig, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};
 pub use kernel::{RowState, backward, forward};
 pub use objective::{Batch, Objective, Outcome, Scratch};
 pub use preset::Preset;

@@ -179,6 +179,7 @@ impl<L> Objective<L> {
 
     pub(super) fn couple<T: Scalar>(
         &self,
+        labels: &[u32],
         row_weights: Option<&[T]>,
         weight_sum: f64,
         scratch: &mut Scratch<T>,
@@ -193,7 +194,7 @@ impl<L> Objective<L> {
             return Ok(Outcome { base, risk: 0.0, total: base, tau: None });
         };
         let Scratch { margins, weights, slopes, selection, .. } = scratch;
-        let (tau, risk) = couple(envelope, margins, row_weights, weights, slopes, selection);
+        let (tau, risk) = couple(envelope, margins, labels, row_weights, weights, slopes, selection);
         let total = base + envelope.config().lambda * risk;
         check_parameter("base loss + lambda · risk", total, total.is_finite(), "a finite number; lower lambda")?;
         Ok(Outcome { base, risk, total, tau: Some(tau) })

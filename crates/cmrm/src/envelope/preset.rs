@@ -2,7 +2,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::{EnvelopeConfig, MarginKind, Normaliser, QuantileKind, Start};
+use super::config::{EnvelopeConfig, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};
 use crate::loss::LossConfig;
 
 /// Settings with a name. `paper` is the text of the article, `authors` what its published code does, `robust` ours.
@@ -41,37 +41,33 @@ impl Preset {
             _ => (0.1, 0.15),
         };
         let is_ldam = matches!(loss, LossConfig::Ldam { .. });
+        let paper = EnvelopeConfig {
+            lambda,
+            alpha,
+            temperature: 1.0,
+            margin: MarginKind::Probability,
+            quantile: QuantileKind::Conformal,
+            normaliser: Normaliser::Mean,
+            start: Start::Fraction(0.0),
+            fresh_optimiser: false,
+            filter: Filter::Soft,
+            scope: Scope::Batch,
+            ceiling: None,
+            scale: Scale::Fixed,
+        };
         match self {
-            Preset::Paper => EnvelopeConfig {
-                lambda,
-                alpha,
-                temperature: 1.0,
-                margin: MarginKind::Probability,
-                quantile: QuantileKind::Conformal,
-                normaliser: Normaliser::Mean,
-                start: Start::Fraction(0.0),
-                fresh_optimiser: false,
-            },
+            Preset::Paper => paper,
             Preset::Authors => EnvelopeConfig {
-                lambda,
-                alpha,
-                temperature: 1.0,
                 margin: if is_ldam { MarginKind::Loss } else { MarginKind::Logit },
                 quantile: QuantileKind::Interpolated,
                 normaliser: Normaliser::Weights,
                 start: Start::Fraction(if is_ldam { 0.5 } else { 0.75 }),
                 fresh_optimiser: true,
+                ..paper
             },
-            Preset::Robust => EnvelopeConfig {
-                lambda: 1.0,
-                alpha: 0.5,
-                temperature: 0.2,
-                margin: MarginKind::Probability,
-                quantile: QuantileKind::Conformal,
-                normaliser: Normaliser::Mean,
-                start: Start::Fraction(0.25),
-                fresh_optimiser: false,
-            },
+            Preset::Robust => {
+                EnvelopeConfig { lambda: 1.0, alpha: 0.5, temperature: 0.2, start: Start::Fraction(0.25), ..paper }
+            }
         }
     }
 }

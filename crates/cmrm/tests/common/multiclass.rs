@@ -1,6 +1,6 @@
 //! Records of kind `multiclass`: the envelope around a base loss.
 
-use cmrm::envelope::{Batch, EnvelopeConfig, MarginKind, Normaliser, Objective, QuantileKind, Scratch, Start};
+use cmrm::envelope::{Batch, EnvelopeConfig, MarginKind, Normaliser, Objective, Preset, QuantileKind, Scratch, Start};
 use cmrm::loss::LossConfig;
 use cmrm::{Matrix, Scalar};
 use serde_json::Value;
@@ -105,7 +105,7 @@ fn envelope(case: &Value) -> Result<EnvelopeConfig, String> {
         quantile: json::choice(case, "quantile", &QUANTILES)?,
         normaliser: json::choice(case, "normalise", &NORMALISERS)?,
         start: Start::Epoch(0),
-        fresh_optimiser: false,
+        ..Preset::Paper.config(&LossConfig::CrossEntropy)
     })
 }
 

@@ -156,11 +156,9 @@ fn check_chunks(metadata: &ParquetMetaData, columns: usize) -> Result<()> {
             if start < 0 || column.compressed_size() < 0 {
                 return wrong("has a column at a negative place");
             }
-            let unknown = match column.compression() {
-                Compression::BROTLI(_) | Compression::LZO => true,
-                Compression::ZSTD(_) => cfg!(not(feature = "zstd")),
-                _ => false,
-            };
+            let compression = column.compression();
+            let unknown = matches!(compression, Compression::BROTLI(_) | Compression::LZO)
+                || (cfg!(not(feature = "zstd")) && matches!(compression, Compression::ZSTD(_)));
             if unknown {
                 let what = format!("Parquet's compression {}", column.compression());
                 return Err(Error::new(Problem::Unsupported(what)).way_out("write it with snappy, gzip, lz4 or zstd"));

@@ -1,0 +1,71 @@
+//! The study behind `docs/defaults.md`: which envelope helps, where, and what it costs.
+//!
+//!     study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] [--seeds N] [--losses A,B]
+//!     study report RESULTS.jsonl… > docs/defaults.md
+//!
+//! `run` adds one line a cell to OUT.jsonl and skips the cells that are there already. DATA_DIR has the folders `uci`,
+//! `features` and `cifar-n` that bench/README.md describes; sets whose files are missing are left out, and said so.
+
+use std::path::PathBuf;
+
+use cmrm_bench::Result;
+
+mod arms;
+mod cells;
+mod run;
+mod sets;
+mod split;
+mod train;
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        Some("run") => run::run(&parse(arguments)?),
+        _ => Err(
+            "usage: study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] [--seeds N] \
+                  [--losses A,B]\n       study report RESULTS.jsonl…"
+                .into(),
+        ),
+    }
+}
+
+/// What to run.
+pub struct Options {
+    folder: PathBuf,
+    out: PathBuf,
+    minutes: f64,
+    threads: usize,
+    /// Which of how many parts of the cells.
+    shard: (usize, usize),
+    sets: Option<Vec<String>>,
+    seeds: u64,
+    losses: Option<Vec<String>>,
+}
+
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options> {
+    let folder = arguments.next().ok_or("study run: no data folder")?.into();
+    let out = arguments.next().ok_or("study run: no output file")?.into();
+    let (threads, shard) = (1, (0, 1));
+    let mut options =
+        Options { folder, out, minutes: f64::INFINITY, threads, shard, sets: None, seeds: cells::SEEDS, losses: None };
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
+        let list = || Some(value.split(',').map(str::to_owned).collect());
+        match name.as_str() {
+            "--minutes" => options.minutes = value.parse()?,
+            "--threads" => options.threads = value.parse()?,
+            "--seeds" => options.seeds = value.parse()?,
+            "--sets" => options.sets = list(),
+            "--losses" => options.losses = list(),
+            "--shard" => {
+                let (part, parts) = value.split_once('/').ok_or("--shard takes I/N, as in 0/4")?;
+                options.shard = (part.parse()?, parts.parse()?);
+                if options.shard.0 >= options.shard.1 {
+                    return Err(format!("--shard {value}: parts are counted from 0").into());
+                }
+            }
+            _ => return Err(format!("unknown option {name}").into()),
+        }
+    }
+    Ok(options)
+}
