@@ -34,7 +34,7 @@ pub enum Verb {
     Predict(Box<crate::verbs::predict::PredictArgs>),
     /// How good a run's models are on labelled rows, with intervals.
     Evaluate(Box<crate::verbs::evaluate::EvaluateArgs>),
-    /// Print a run's report.
+    /// A run's report: as text, as a page, its figures as files.
     Report(crate::verbs::report::ReportArgs),
     /// Print a script that completes this command in a shell.
     Completions(crate::verbs::shell::CompletionsArgs),
@@ -155,6 +155,9 @@ pub struct FitArgs {
     /// Train the envelope alone.
     #[arg(long)]
     pub no_base: bool,
+    /// Also train with other values of alpha and lambda, and show in the report how accuracy depends on them.
+    #[arg(long)]
+    pub sensitivity: bool,
     /// Seed of splits, noise, weights and order.
     #[arg(long)]
     pub seed: Option<u64>,

@@ -38,6 +38,12 @@ impl Failure {
     }
 }
 
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
 macro_rules! from_error {
     ($($error:ty),*) => {
         $(impl From<$error> for Failure {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::failure::Result;
 
 /// Confidence of every interval.
-const LEVEL: f64 = 0.95;
+pub const LEVEL: f64 = 0.95;
 /// Numbers that all resamples of one metric may touch; more rows get fewer resamples.
 const RESAMPLED_ROWS: usize = 4_000_000;
 
@@ -83,7 +83,13 @@ pub fn compare(first: &[u32], second: &[u32], labels: &[u32], seed: u64) -> Resu
     let gains: Vec<f64> = (0..labels.len())
         .map(|i| f64::from(u8::from(second[i] == labels[i])) - f64::from(u8::from(first[i] == labels[i])))
         .collect();
-    let mean = |rows: &[usize]| rows.iter().map(|&i| gains[i]).sum::<f64>() / rows.len() as f64;
-    let found = metric::bootstrap(labels.len(), &resampling(labels.len(), seed), |rows| Ok(mean(rows)))?;
-    Ok(Difference { accuracy: found.estimate, low: found.interval.low, high: found.interval.high })
+    let interval = mean_interval(&gains, seed)?;
+    let accuracy = gains.iter().sum::<f64>() / gains.len() as f64;
+    Ok(Difference { accuracy, low: interval.low, high: interval.high })
+}
+
+/// Interval of the mean of `values` by resampling them.
+pub fn mean_interval(values: &[f64], seed: u64) -> Result<metric::Interval> {
+    let mean = |rows: &[usize]| rows.iter().map(|&i| values[i]).sum::<f64>() / rows.len() as f64;
+    Ok(metric::bootstrap(values.len(), &resampling(values.len(), seed), |rows| Ok(mean(rows)))?.interval)
 }

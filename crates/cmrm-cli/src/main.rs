@@ -15,6 +15,7 @@ mod load;
 mod margins;
 mod new_rows;
 mod progress;
+mod reporting;
 mod run_dir;
 mod sets;
 mod sink;

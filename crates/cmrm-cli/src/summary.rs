@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use cmrm::Matrix;
 use cmrm::conformal::{self, ConformalConfig};
-use cmrm::metric::predicted_classes;
+use cmrm::metric::{predicted_classes, wilson};
 use cmrm_data::Dataset;
 use cmrm_train::train::Trained;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::arms::BASE;
 use crate::config::FitConfig;
 use crate::failure::Result;
-use crate::judge::{Difference, Measured, compare, measure};
+use crate::judge::{Difference, LEVEL, Measured, compare, mean_interval, measure};
 use crate::run_dir::{RunDir, RunInfo};
 use crate::suspects::Suspects;
 use crate::verbs::fit::Prepared;
@@ -34,7 +34,7 @@ pub enum Labels {
 }
 
 impl Labels {
-    fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
             Labels::Test => "labels of the test file",
             Labels::Clean => "clean labels",
@@ -99,8 +99,14 @@ pub struct ArmSummary {
 /// Prediction sets at 90 %, by LAC, calibrated on the observed labels of the validation rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SetSummary {
+    /// The coverage asked for.
+    pub wanted: f64,
     pub coverage: f64,
+    /// 95 % interval of the coverage (Wilson).
+    pub coverage_interval: [f64; 2],
     pub mean_size: f64,
+    /// 95 % interval of the mean size, over the rows.
+    pub size_interval: [f64; 2],
 }
 
 impl FitSummary {
@@ -115,7 +121,7 @@ impl FitSummary {
                 let probabilities = Matrix::new(&probabilities, test.classes.len())?;
                 metrics = measure(probabilities, &test.labels, config.seed)?;
                 predictions.push(predicted_classes(probabilities)?);
-                sets = prediction_sets(prepared, arm, probabilities, test, labels)?;
+                sets = prediction_sets(prepared, arm, probabilities, test, labels, config.seed)?;
             }
             arms.push(ArmSummary { name: arm.name.clone(), epoch: arm.epoch, metrics, sets });
         }
@@ -297,15 +303,28 @@ fn prediction_sets(
     probabilities: Matrix<'_, f32>,
     test: &Dataset,
     labels: Labels,
+    seed: u64,
 ) -> Result<Option<SetSummary>> {
     if labels == Labels::ObservedValidation || prepared.split.validation.is_empty() {
         return Ok(None);
     }
     let validation = prepared.data.gather(&prepared.split.validation)?;
     let calibration = arm.model.probabilities(validation.matrix()?)?;
-    let conformal = ConformalConfig::default().validate()?;
+    let config = ConformalConfig::default();
+    let wanted = config.coverage;
+    let conformal = config.validate()?;
     let calibration = Matrix::new(&calibration, test.classes.len())?;
     let sets = conformal.calibrate(calibration, &validation.labels, &[])?.predict(probabilities, &[])?;
     let report = conformal::evaluate(&sets, &test.labels)?;
-    Ok(Some(SetSummary { coverage: report.coverage, mean_size: report.mean_size }))
+    let covered = (0..test.len()).filter(|&row| sets.contains(row, test.labels[row])).count();
+    let coverage = wilson(covered, test.len(), LEVEL)?;
+    let sizes: Vec<f64> = sets.sizes().map(|size| size as f64).collect();
+    let size = mean_interval(&sizes, seed)?;
+    Ok(Some(SetSummary {
+        wanted,
+        coverage: report.coverage,
+        coverage_interval: [coverage.low, coverage.high],
+        mean_size: report.mean_size,
+        size_interval: [size.low, size.high],
+    }))
 }

@@ -60,6 +60,25 @@ fn every_arm_learns_and_wrong_labels_get_low_margins() {
 }
 
 #[test]
+fn the_share_of_wrong_labels_among_filtered_rows_is_told_and_changes_nothing() {
+    let data = blobs(400, 6, 4, 0.3, 1);
+    let wrong: Vec<bool> = data.clean.iter().zip(&data.observed).map(|(a, b)| a != b).collect();
+    let start = || {
+        let config = adam(ModelConfig::mlp(&[16]), 12, Some(64));
+        Trainer::new(config, arms(LossConfig::CrossEntropy), 4, data.examples(), None).unwrap()
+    };
+    let (mut plain, mut told) = (start(), start().with_known_wrong(wrong.clone()).unwrap());
+    plain.run(&mut Silent).unwrap();
+    told.run(&mut Silent).unwrap();
+    let last = told.history().last().unwrap();
+    assert_eq!((last.arm.as_str(), plain.history().last().unwrap().wrong_among_filtered), ("robust", None));
+    // Three labels in ten are wrong; among the filtered rows there are more.
+    assert!(last.wrong_among_filtered.unwrap() > 0.4, "{last:?}");
+    assert_eq!(bits(&plain.finish().unwrap()), bits(&told.finish().unwrap()));
+    assert!(start().with_known_wrong(vec![false; 3]).is_err());
+}
+
+#[test]
 fn svm_cosine_and_binary_envelope_learn() {
     let data = blobs(1200, 8, 2, 0.2, 2);
     let sgd = OptimiserConfig::Sgd(SgdConfig { momentum: 0.9, ..SgdConfig::default() });

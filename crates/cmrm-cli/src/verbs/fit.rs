@@ -7,7 +7,7 @@ use cmrm::noise::{NoiseConfig, NoiseContext};
 use cmrm_data::preprocess::Preprocess;
 use cmrm_data::{Dataset, Fingerprint, LabelOptions, LabelledRows, MissingLabels};
 use cmrm_train::Checkpoint;
-use cmrm_train::train::{Examples, Trained, Trainer};
+use cmrm_train::train::{EpochStats, Examples, Trained, Trainer};
 
 use crate::args::FitArgs;
 use crate::arms::{BASE, arms};
@@ -17,6 +17,7 @@ use crate::failure::{Failure, Result};
 use crate::load::{Loaded, load};
 use crate::margins::write_margins;
 use crate::progress::{Watch, interrupted, watch_interrupts};
+use crate::reporting::{self, Material, sensitivity};
 use crate::run_dir::{RunDir, RunInfo};
 use crate::split::{Split, draw};
 use crate::summary::{FitSummary, Labels, Parts};
@@ -33,10 +34,8 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     let run = RunDir::create(args.out.as_deref(), &prepared.name, args.resume)?;
     run.write("config.toml", &config.to_toml()?)?;
 
-    let trained = train(&config, &prepared, &run, args.resume, terminal)?;
-    let summary = finish(&config, &prepared, &run, &trained)?;
-    run.write_json("summary.json", &summary)?;
-    run.write("report.md", &summary.to_markdown())?;
+    let (trained, history) = train(&config, &prepared, &run, args.resume, terminal)?;
+    let summary = finish(&args, &config, &prepared, &run, &trained, &history, terminal)?;
     terminal.result(&summary, &summary.to_text())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -55,7 +54,7 @@ pub struct Prepared {
     pub unlabelled: usize,
 }
 
-fn prepare(config: &FitConfig, loaded: Loaded, terminal: &Terminal) -> Result<Prepared> {
+pub fn prepare(config: &FitConfig, loaded: Loaded, terminal: &Terminal) -> Result<Prepared> {
     let missing = if config.hold_out_unlabelled { MissingLabels::HoldOut } else { MissingLabels::Refuse };
     let options = LabelOptions { missing, classes: loaded.classes.clone() };
     let labelled = loaded.train.encode_labels(&options)?;
@@ -130,7 +129,7 @@ fn train(
     run: &RunDir,
     resume: bool,
     terminal: &Terminal,
-) -> Result<Vec<Trained<f32>>> {
+) -> Result<(Vec<Trained<f32>>, Vec<EpochStats>)> {
     let train = prepared.data.gather(&prepared.split.train)?;
     let validation = prepared.data.gather(&prepared.split.validation)?;
     let classes = prepared.data.classes.len();
@@ -138,6 +137,10 @@ fn train(
     let held = held.map(|x| Examples::new(x, &validation.labels));
     let examples = Examples::new(train.matrix()?, &train.labels);
     let mut trainer = Trainer::new(config.train_config(), arms(config), classes, examples, held)?;
+    if let Some(clean) = &prepared.clean {
+        let wrong = |&i: &usize| clean[i] != prepared.data.labels[i];
+        trainer = trainer.with_known_wrong(prepared.split.train.iter().map(wrong).collect())?;
+    }
     let checkpoint = run.checkpoint();
     if resume && checkpoint.exists() {
         Checkpoint::read(&checkpoint)
@@ -170,19 +173,29 @@ fn train(
         lines.push('\n');
     }
     run.write("metrics.jsonl", &lines)?;
+    let history = trainer.history().to_vec();
     let trained = trainer.finish()?;
     // A finished run is described by its models; the checkpoint is only for going on.
     if checkpoint.exists() {
         std::fs::remove_file(&checkpoint).map_err(|error| crate::failure::in_file(&checkpoint, error))?;
     }
-    Ok(trained)
+    Ok((trained, history))
 }
 
-/// Writes models, records and calibration, and sums the run up.
-fn finish(config: &FitConfig, prepared: &Prepared, run: &RunDir, trained: &[Trained<f32>]) -> Result<FitSummary> {
+/// Writes models, records, calibration and the report, and sums the run up.
+fn finish(
+    args: &FitArgs,
+    config: &FitConfig,
+    prepared: &Prepared,
+    run: &RunDir,
+    trained: &[Trained<f32>],
+    history: &[EpochStats],
+    terminal: &Terminal,
+) -> Result<FitSummary> {
     let data = &prepared.data;
     let chosen = config.preset.name();
-    let fingerprint = Fingerprint::of(&data.gather(&prepared.split.train)?);
+    let train = data.gather(&prepared.split.train)?;
+    let fingerprint = Fingerprint::of(&train);
     let names = trained.iter().map(|arm| arm.name.clone()).collect();
     let info = RunInfo::new(data.classes.clone(), names, chosen.into(), fingerprint.0);
     for arm in trained {
@@ -200,7 +213,29 @@ fn finish(config: &FitConfig, prepared: &Prepared, run: &RunDir, trained: &[Trai
                 .write(&run.calibration_file(&arm.name, chosen))?;
         }
     }
-    let (test, labels) = match &prepared.test {
+    let (test, labels) = judged(prepared)?;
+    let test = test.as_ref();
+    let summary = FitSummary::new(Parts { config, prepared, run, trained, robust, test, labels, info: &info })?;
+    run.write_json("summary.json", &summary)?;
+    run.write("report.md", &summary.to_markdown())?;
+    let sensitivity = if args.sensitivity {
+        terminal.say("training with other values of α and λ …");
+        Some(sensitivity::measure(config, prepared, &train, test, labels.words())?)
+    } else {
+        None
+    };
+    let material =
+        Material { config, prepared, train: &train, trained, robust, history, summary: &summary, sensitivity };
+    reporting::write(run, material, args.read.cache.as_deref(), terminal)?;
+    // Last of all: a folder with this file is a finished run.
+    run.write_json("run.json", &info)?;
+    Ok(summary)
+}
+
+/// The rows that the arms are judged on, and which labels those rows have.
+fn judged(prepared: &Prepared) -> Result<(Option<Dataset>, Labels)> {
+    let data = &prepared.data;
+    Ok(match &prepared.test {
         Some(test) => (Some(test.clone()), Labels::Test),
         None if !prepared.split.test.is_empty() => {
             let mut test = data.gather(&prepared.split.test)?;
@@ -213,10 +248,5 @@ fn finish(config: &FitConfig, prepared: &Prepared, run: &RunDir, trained: &[Trai
             (Some(data.gather(&prepared.split.validation)?), Labels::ObservedValidation)
         }
         None => (None, Labels::None),
-    };
-    let summary =
-        FitSummary::new(Parts { config, prepared, run, trained, robust, test: test.as_ref(), labels, info: &info })?;
-    // Last of all: a folder with this file is a finished run.
-    run.write_json("run.json", &info)?;
-    Ok(summary)
+    })
 }

@@ -1,22 +1,36 @@
-//! `cmrm report`: what a run found, again.
+//! `cmrm report`: what a run found, again: as text, as a page, as figures.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use cmrm_report::{Report, SCHEMA, encode_png, figures, raster, svg};
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result, in_file};
 use crate::run_dir::RunDir;
 use crate::terminal::Terminal;
+
+/// Pixels a unit of a figure: 680 units become 2040 pixels, enough for two columns of print.
+const SCALE: f64 = 3.0;
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// The folder of a run.
     pub run: PathBuf,
+    /// Write the page to this file; the run's folder has it as report.html already.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write every figure into this folder, as SVG and as PNG.
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
 }
 
 pub fn run(args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
     let (run, _) = RunDir::open(&args.run)?;
+    if args.html.is_some() || args.figures.is_some() {
+        return write_files(&run, args, terminal);
+    }
     if terminal.json() {
         let summary: serde_json::Value = run.read_json("summary.json")?;
         terminal.result(&summary, "")?;
@@ -24,4 +38,47 @@ pub fn run(args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
         terminal.data(run.read("report.md")?.as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn write_files(run: &RunDir, args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
+    let report = read(run)?;
+    let mut written = Vec::new();
+    if let Some(path) = &args.html {
+        write(path, cmrm_report::page(&report).as_bytes())?;
+        written.push(path.clone());
+    }
+    if let Some(folder) = &args.figures {
+        std::fs::create_dir_all(folder).map_err(|error| in_file(folder, error))?;
+        for figure in figures(&report) {
+            let path = folder.join(format!("{}.svg", figure.id));
+            write(&path, svg(&figure).as_bytes())?;
+            written.push(path);
+            let pixels = raster(&figure.scene, SCALE).and_then(|pixels| encode_png(&pixels));
+            let pixels = pixels.ok_or_else(|| Failure::input(format!("figure {}: cannot be drawn", figure.id)))?;
+            let path = folder.join(format!("{}.png", figure.id));
+            write(&path, &pixels)?;
+            written.push(path);
+        }
+    }
+    let object = serde_json::json!({ "schema": "cmrm/report-files/1", "run": run.path(), "files": written });
+    let lines: String = written.iter().map(|path| format!("{}\n", path.display())).collect();
+    terminal.result(&object, &lines)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The data of a run's report.
+pub fn read(run: &RunDir) -> Result<Report> {
+    let report: Report = run.read_json("report.json")?;
+    if report.schema != SCHEMA {
+        return Err(Failure::input(format!(
+            "{}: the report is {}, this version reads {SCHEMA}; fit again, or use the version that wrote it",
+            run.file("report.json").display(),
+            report.schema
+        )));
+    }
+    Ok(report)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    cmrm_files::write_atomically(path, |file| file.write_all(bytes)).map_err(|error| in_file(path, error))
 }

@@ -3,6 +3,7 @@ use std::ops::ControlFlow;
 use cmrm::envelope::{Batch, Objective};
 use cmrm::error::{check_length, check_parameter};
 use cmrm::loss::Loss;
+use cmrm::theory::filter_quality;
 use cmrm::{Matrix, Scalar};
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,9 @@ pub struct EpochStats {
     pub tau_minus: Option<f64>,
     /// Share of the rows with a weight below one half.
     pub filtered: f64,
+    /// Share of those rows whose label is known to be wrong; `None` where that is not known or no row is filtered.
+    #[serde(default)]
+    pub wrong_among_filtered: Option<f64>,
     /// Learning rate of the last batch; 0 for the full-batch method.
     pub learning_rate: f64,
     /// Accuracy on the observed labels of the validation rows.
@@ -117,6 +121,7 @@ pub struct Trainer<'a, T> {
     pub(crate) best: Vec<Option<Best<T>>>,
     pub(crate) epoch: usize,
     pub(crate) history: Vec<EpochStats>,
+    known_wrong: Option<Vec<bool>>,
 }
 
 impl<'a, T: Scalar> Trainer<'a, T> {
@@ -164,7 +169,16 @@ impl<'a, T: Scalar> Trainer<'a, T> {
             engine,
             epoch: 0,
             history: Vec::new(),
+            known_wrong: None,
         })
+    }
+
+    /// Says which training labels are known to be wrong. It goes into the figures of the epochs and nowhere else:
+    /// nothing that is learned or chosen depends on it.
+    pub fn with_known_wrong(mut self, wrong: Vec<bool>) -> Result<Self> {
+        check_length("marks of wrong labels, one a training row", self.train.rows(), wrong.len())?;
+        self.known_wrong = Some(wrong);
+        Ok(self)
     }
 
     /// Epochs done.
@@ -248,6 +262,10 @@ impl<'a, T: Scalar> Trainer<'a, T> {
                 tau_plus: sum.last.tau_plus,
                 tau_minus: sum.last.tau_minus,
                 filtered: sum.filtered / rows,
+                wrong_among_filtered: match &self.known_wrong {
+                    Some(wrong) => filter_quality(&self.records[copy].last_weight, wrong)?.precision,
+                    None => None,
+                },
                 learning_rate: sum.learning_rate,
                 validation_accuracy: judged.map(|(accuracy, _)| accuracy),
                 validation_loss: judged.map(|(_, loss)| loss),

@@ -1,0 +1,124 @@
+//! Margins, their density with what theory says of τ, and confidences: the distributions of a report.
+
+use cmrm::Matrix;
+use cmrm::theory::{Bandwidth, MarginDensity, clean_label_check, gap_curve, tightest_gap_bound};
+use cmrm_data::Dataset;
+use cmrm_report::{CleanCheck, Confidence, Density, Margins};
+use cmrm_train::train::Trained;
+
+use crate::arms::BASE;
+use crate::config::FitConfig;
+use crate::failure::Result;
+use crate::verbs::fit::Prepared;
+
+const MARGIN_BINS: usize = 40;
+const CONFIDENCE_BINS: usize = 20;
+/// Points of the density's curve.
+const POINTS: usize = 241;
+/// More margins than this do not change the curve; every n-th of them in order is taken.
+const DENSITY_ROWS: usize = 20_000;
+/// The bound may fail with this probability.
+const DELTA: f64 = 0.05;
+/// How far from τ the density is looked at for the bound.
+const RADIUS: f64 = 0.5;
+/// Batches drawn to see how far their τ is from that of all rows.
+const TRIALS: usize = 200;
+
+pub(super) struct Distributions {
+    pub margins: Margins,
+    pub density: Option<Density>,
+    pub confidence: Vec<Confidence>,
+}
+
+pub(super) fn of(
+    config: &FitConfig,
+    prepared: &Prepared,
+    train: &Dataset,
+    trained: &[Trained<f32>],
+    robust: &Trained<f32>,
+    wrong: Option<&[bool]>,
+) -> Result<Distributions> {
+    let margins = &robust.record.last_margin;
+    let alpha = config.envelope().alpha;
+    let batch = if config.batch == 0 { margins.len() } else { config.batch.min(margins.len()) };
+    let curve = gap_curve(margins, alpha, &[batch], TRIALS, config.seed)?;
+    let probabilities = robust.model.probabilities(train.matrix()?)?;
+    let classes = train.classes.len();
+    let mut density = density(margins, curve.tau, batch)?;
+    if let Some(density) = &mut density {
+        density.seen = curve.points.first().map(|point| (point.mean_gap, point.gap_95));
+        if let Some(clean) = &prepared.clean {
+            let clean: Vec<u32> = prepared.split.train.iter().map(|&i| clean[i]).collect();
+            let matrix = Matrix::new(&probabilities, classes)?;
+            let check = clean_label_check(matrix, &train.labels, &clean, alpha, Some(curve.tau))?;
+            density.check = Some(CleanCheck {
+                wrong: check.delta_w,
+                share_gap: check.share_gap,
+                share_limit: check.share_limit,
+                risk_gap: check.risk_gap,
+                risk_limit: check.risk_limit,
+            });
+        }
+    }
+    let base = trained.iter().find(|arm| arm.name == BASE);
+    let matrix = train.matrix()?;
+    let base = base.map(|arm| arm.model.probabilities(matrix)).transpose()?;
+    let stretched: Vec<f32> = margins.iter().map(|margin| (margin + 1.0) / 2.0).collect();
+    let all: Vec<usize> = (0..margins.len()).collect();
+    let (right, are_wrong) = count(&stretched, &all, wrong, MARGIN_BINS);
+    Ok(Distributions {
+        margins: Margins { right, wrong: are_wrong, tau: curve.tau },
+        density,
+        confidence: confidence(train, &probabilities, base.as_deref(), wrong),
+    })
+}
+
+/// Counts of `values`, which go from 0 to 1, of the given rows: those with a right label, and those with a wrong one.
+fn count(values: &[f32], rows: &[usize], wrong: Option<&[bool]>, bins: usize) -> (Vec<u32>, Option<Vec<u32>>) {
+    let (mut right, mut are_wrong) = (vec![0; bins], wrong.map(|_| vec![0; bins]));
+    for &row in rows {
+        let bin = ((values[row] * bins as f32) as usize).min(bins - 1);
+        match (&mut are_wrong, wrong) {
+            (Some(counts), Some(wrong)) if wrong[row] => counts[bin] += 1,
+            _ => right[bin] += 1,
+        }
+    }
+    (right, are_wrong)
+}
+
+/// Nothing where all margins are equal, which have no density.
+fn density(margins: &[f32], tau: f64, batch: usize) -> Result<Option<Density>> {
+    let mut sorted = margins.to_vec();
+    sorted.sort_unstable_by(f32::total_cmp);
+    let thinned: Vec<f32> = sorted.iter().step_by(sorted.len().div_ceil(DENSITY_ROWS)).copied().collect();
+    let Ok(density) = MarginDensity::new(&thinned, Bandwidth::Silverman) else { return Ok(None) };
+    let bound = tightest_gap_bound(&density, tau, batch, DELTA, RADIUS)?;
+    Ok(Some(Density {
+        curve: density.curve(-1.0, 1.0, POINTS),
+        bandwidth: density.bandwidth(),
+        batch,
+        delta: DELTA,
+        bound: bound.bound,
+        warning: bound.warning,
+        seen: None,
+        check: None,
+    }))
+}
+
+fn confidence(train: &Dataset, robust: &[f32], base: Option<&[f32]>, wrong: Option<&[bool]>) -> Vec<Confidence> {
+    let classes = train.classes.len();
+    let of_label = |probabilities: &[f32]| -> Vec<f32> {
+        train.labels.iter().enumerate().map(|(row, &label)| probabilities[row * classes + label as usize]).collect()
+    };
+    let (robust, base) = (of_label(robust), base.map(of_label));
+    let mut rows = vec![Vec::new(); classes];
+    for (row, &label) in train.labels.iter().enumerate() {
+        rows[label as usize].push(row);
+    }
+    let one = |(class, rows): (usize, &Vec<usize>)| {
+        let (right, wrong) = count(&robust, rows, wrong, CONFIDENCE_BINS);
+        let base = base.as_ref().map(|base| count(base, rows, None, CONFIDENCE_BINS).0);
+        Confidence { class: train.classes[class].clone(), base, right, wrong }
+    };
+    rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()).map(one).collect()
+}

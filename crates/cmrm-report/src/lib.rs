@@ -1,0 +1,21 @@
+//! What a run found, to look at: one HTML page that works offline, and the same figures as SVG and PNG files.
+//!
+//! [`Report`] is plain data. [`page`] turns it into a page, [`figures`] into [`Figure`]s, each a [`Scene`] of a few kinds
+//! of marks that [`svg`] writes as text and [`raster`] as pixels. Nothing here reads a file or trains a model.
+
+mod axes;
+mod data;
+mod figures;
+mod page;
+mod picture;
+mod raster;
+mod scene;
+mod svg;
+
+pub use data::*;
+pub use figures::{Figure, figures};
+pub use page::{escape, page};
+pub use picture::{Pixels, data_uri, encode_png};
+pub use raster::raster;
+pub use scene::{Anchor, Dash, Ink, Mark, Scene};
+pub use svg::{inline_svg, svg};

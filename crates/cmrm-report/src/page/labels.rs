@@ -1,0 +1,51 @@
+//! The end of the page: settings, seed, version, fingerprint, and which labels each number used.
+
+use std::fmt::Write;
+
+use crate::data::Report;
+use crate::page::escape;
+
+/// How the report was made.
+pub(super) fn origin(report: &Report) -> String {
+    let origin = &report.origin;
+    let judged = escape(&report.judged_by);
+    let known = "known clean labels, which training never sees";
+    let mut used = vec![
+        ("training, thresholds, losses, margins, confidence", "observed labels of the training rows".to_owned()),
+        ("accuracy over epochs, choice of the epoch", "observed labels of the validation rows".to_owned()),
+        ("metrics, difference, coverage and set size", judged),
+        ("calibration of the sets", "observed labels of the validation rows".to_owned()),
+        ("labels that look wrong, suggestions", "observed labels and the model; no clean label".to_owned()),
+    ];
+    if report.wrong_share.is_some() {
+        used.push(("right and wrong apart in figures; precision and recall of the audit", known.to_owned()));
+    }
+    let mut out = String::from(
+        "<h3>Which labels each number used</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Labels used\">\
+         <table>\n<thead><tr><th scope=\"col\">number</th><th scope=\"col\">labels</th></tr></thead>\n<tbody>\n",
+    );
+    for (number, labels) in used {
+        let _ = writeln!(out, "<tr><th scope=\"row\">{number}</th><td>{labels}</td></tr>");
+    }
+    out += "</tbody></table></div>\n<h3>Origin</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Origin\"><table>\n<tbody>\n";
+    let sizes = &report.sizes;
+    let rows = format!(
+        "{} trained on, {} for validation and calibration, {} judged, {} without a label",
+        sizes.train, sizes.validation, sizes.judged, sizes.unlabelled
+    );
+    let epochs: Vec<String> =
+        report.arms.iter().map(|arm| format!("{}: {}", escape(&arm.name), arm.epoch + 1)).collect();
+    for (name, value) in [
+        ("rows", rows),
+        ("epoch kept", epochs.join(", ")),
+        ("seed", origin.seed.to_string()),
+        ("threads", format!("{} (no number depends on them)", origin.threads)),
+        ("version", format!("cmrm {}", escape(&origin.version))),
+        ("fingerprint of the training data", format!("<code>{}</code>", escape(&origin.fingerprint))),
+    ] {
+        let _ = writeln!(out, "<tr><th scope=\"row\">{name}</th><td>{value}</td></tr>");
+    }
+    out += "</tbody></table></div>\n<h3>Settings</h3>\n";
+    let _ = writeln!(out, "<pre tabindex=\"0\">{}</pre>", escape(&origin.config));
+    out
+}

@@ -1,0 +1,61 @@
+"use strict";
+// Light, dark, or as the system has it.
+const themes = ["", "light", "dark"];
+const button = document.getElementById("theme");
+const remember = (theme) => { try { localStorage.setItem("cmrm-theme", theme); } catch { /* a page from a mail has no storage */ } };
+const recall = () => { try { return localStorage.getItem("cmrm-theme") || ""; } catch { return ""; } };
+function show(theme) {
+  if (theme) document.documentElement.dataset.theme = theme; else delete document.documentElement.dataset.theme;
+  button.textContent = "Theme: " + (theme || "system");
+}
+button.addEventListener("click", () => {
+  const next = themes[(themes.indexOf(document.documentElement.dataset.theme || "") + 1) % themes.length];
+  remember(next);
+  show(next);
+});
+button.hidden = false;
+show(themes.includes(recall()) ? recall() : "");
+
+// Decisions on the listed rows, to download as the file that `cmrm clean` takes.
+const classes = [...document.querySelectorAll("#classes li")].map((item) => item.textContent);
+const cards = [...document.querySelectorAll(".card")];
+const count = document.getElementById("decided");
+const download = document.getElementById("download");
+for (const card of cards) {
+  const others = document.createElement("optgroup");
+  others.label = "Relabel to another";
+  for (const name of classes) {
+    if (name === card.dataset.given || name === card.dataset.suggested) continue;
+    const option = new Option(name);
+    option.value = "relabel:" + name;
+    others.append(option);
+  }
+  const select = card.querySelector("select");
+  if (others.children.length) select.append(others);
+  select.disabled = false;
+  select.addEventListener("change", tell);
+}
+const decided = () => cards.map((card) => [card.dataset.row, card.querySelector("select").value]).filter(([, value]) => value);
+function tell() {
+  const number = decided().length;
+  count.textContent = number + " of " + cards.length + " decided";
+  download.disabled = number === 0;
+}
+const cell = (text) => (/[",\r\n]/.test(text) || text.trim() !== text ? '"' + text.replaceAll('"', '""') + '"' : text);
+function csv() {
+  const lines = decided().map(([row, value]) => {
+    const label = value.startsWith("relabel:") ? value.slice("relabel:".length) : "";
+    return [row, label ? "relabel" : value, cell(label)].join(",");
+  });
+  return ["row,action,label", ...lines, ""].join("\n");
+}
+if (download) {
+  download.addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
+    link.download = "decisions.csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+  tell();
+}

@@ -1,0 +1,126 @@
+//! The labels that look wrong: how many, and the most doubtful rows with decisions to download.
+
+use std::fmt::Write;
+
+use crate::axes::minus;
+use crate::data::{Card, Content, Neighbour, Report};
+use crate::page::escape;
+
+/// The estimate in words.
+pub(super) fn estimate(report: &Report) -> String {
+    let audit = &report.audit;
+    let share = 100.0 * audit.issues as f64 / audit.rows.max(1) as f64;
+    let mut out = format!(
+        "<p>Estimated noise rate: <strong>{share:.1} %</strong>. In {} of {} training rows another class is more likely than \
+         the given label, although the model was trained towards that label.",
+        audit.issues, audit.rows
+    );
+    if let (Some(precision), Some(recall)) = (audit.precision, audit.recall) {
+        let _ = write!(
+            out,
+            " Known here: {:.1} % of these labels truly are wrong, and they are {:.1} % of all wrong ones.",
+            100.0 * precision,
+            100.0 * recall
+        );
+    }
+    out + "</p>\n"
+}
+
+/// The list.
+pub(super) fn list(report: &Report) -> String {
+    if report.suspects.is_empty() {
+        return String::new();
+    }
+    let mut out = format!(
+        "<h3 id=\"suspects\">The {} most doubtful rows</h3>\n<p>Choose what to do with each and download the decisions; \
+         <code>cmrm clean DATA decisions.csv --out FILE</code> applies them. Decisions live in this page until it is closed; \
+         <code>cmrm review RUN</code> shows all rows, one at a time, and keeps every decision.</p>\n<ol class=\"cards\">\n",
+        report.suspects.len()
+    );
+    for card in &report.suspects {
+        write_card(&mut out, card);
+    }
+    out += "</ol>\n<ul id=\"classes\" hidden>\n";
+    for class in &report.sizes.classes {
+        let _ = writeln!(out, "<li>{}</li>", escape(class));
+    }
+    out + "</ul>\n<div class=\"bar\"><span id=\"decided\" role=\"status\">0 decided</span>\
+           <button id=\"download\" class=\"main\" type=\"button\" disabled>Download decisions.csv</button></div>\n"
+}
+
+fn write_card(out: &mut String, card: &Card) {
+    let (given, suggested) = (escape(&card.given), escape(&card.suggested));
+    let _ = write!(
+        out,
+        "<li class=\"card\" data-row=\"{row}\" data-given=\"{given}\" data-suggested=\"{suggested}\">\n<div><h3>Row {row} \
+         <span>margin {margin}</span></h3><p class=\"labels\">given <b>{given}</b>, suggested <b class=\"new\">{suggested}</b></p></div>\n\
+         <div class=\"decide\"><select aria-label=\"Decision for row {row}\" disabled><option value=\"\">Undecided</option>\
+         <option value=\"keep\">Keep {given}</option><option value=\"relabel:{suggested}\">Relabel to {suggested}</option>\
+         <option value=\"drop\">Drop the row</option></select></div>\n<div class=\"rows\">",
+        row = card.row,
+        margin = minus(format!("{:+.3}", card.margin)),
+    );
+    if card.content.picture.is_some() {
+        write_pictures(out, card);
+    } else {
+        write_cells(out, card);
+    }
+    *out += "</div>\n</li>\n";
+}
+
+fn write_pictures(out: &mut String, card: &Card) {
+    let picture = |content: &Content, alt: String| {
+        content
+            .picture
+            .as_ref()
+            .map(|address| format!("<img src=\"{}\" alt=\"{}\">", escape(address), escape(&alt)))
+            .unwrap_or_default()
+    };
+    let _ = write!(
+        out,
+        "<div class=\"pictures\"><div class=\"this\">{}this row</div>",
+        picture(&card.content, format!("Row {}, labelled {}", card.row, card.given))
+    );
+    for Neighbour { row, label, content } in &card.neighbours {
+        let _ = write!(
+            out,
+            "<div>{}{}</div>",
+            picture(content, format!("Trusted row {row}, labelled {label}")),
+            escape(label)
+        );
+    }
+    *out += "</div>";
+}
+
+/// The row beside its neighbours, a column each.
+fn write_cells(out: &mut String, card: &Card) {
+    let _ = write!(
+        out,
+        "<details><summary>Values of the row and of {} trusted rows like it</summary><div class=\"scroll\" tabindex=\"0\" \
+         role=\"group\" aria-label=\"Values of row {}\"><table class=\"compare\"><thead><tr><th scope=\"col\">column</th>\
+         <th scope=\"col\">this row: {}</th>",
+        card.neighbours.len(),
+        card.row,
+        escape(&card.given)
+    );
+    for neighbour in &card.neighbours {
+        let _ = write!(out, "<th scope=\"col\">row {}: {}</th>", neighbour.row, escape(&neighbour.label));
+    }
+    *out += "</tr></thead><tbody>";
+    for (at, (name, value)) in card.content.cells.iter().enumerate() {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th><td>{}</td>", escape(name), escape(value));
+        for neighbour in &card.neighbours {
+            let _ = write!(
+                out,
+                "<td>{}</td>",
+                neighbour.content.cells.get(at).map(|cell| escape(&cell.1)).unwrap_or_default()
+            );
+        }
+        *out += "</tr>";
+    }
+    *out += "</tbody></table></div>";
+    if card.content.more > 0 {
+        let _ = write!(out, "<p class=\"hint\">and {} more columns</p>", card.content.more);
+    }
+    *out += "</details>";
+}

@@ -1,0 +1,114 @@
+//! The comparison of the arms, and the checks of theory.
+
+use std::fmt::Write;
+
+use crate::data::{Estimate, Report};
+use crate::page::escape;
+
+/// Metrics where less is better.
+const LOWER: [&str; 5] = ["log_loss", "brier", "ece", "fpr", "fnr"];
+
+/// Names that are not their words with spaces.
+fn name(metric: &str) -> String {
+    match metric {
+        "macro_f1" => "macro F1".into(),
+        "auroc" => "AUROC".into(),
+        "auprc" => "AUPRC".into(),
+        "fpr" => "false positive rate".into(),
+        "fnr" => "false negative rate".into(),
+        "ece" => "expected calibration error".into(),
+        "brier" => "Brier score".into(),
+        "top_5_accuracy" => "top-5 accuracy".into(),
+        other => escape(&other.replace('_', " ")),
+    }
+}
+
+/// One row a metric, one column an arm.
+pub(super) fn comparison(report: &Report) -> String {
+    let Some(first) = report.arms.first().filter(|arm| !arm.metrics.is_empty()) else {
+        return "<p>There were no rows to judge the arms on.</p>\n".into();
+    };
+    let mut out = format!(
+        "<p>Both arms saw the same rows in the same order and differ in the envelope alone. Numbers are of {} rows by {}, \
+         with 95 % intervals (Wilson for accuracy, resampled rows for the rest).</p>\n\
+         <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Metrics of the arms\"><table>\n<thead><tr><th scope=\"col\">metric</th>",
+        report.sizes.judged,
+        escape(&report.judged_by)
+    );
+    for arm in &report.arms {
+        let name = if arm.is_base { escape(&arm.name) } else { format!("envelope ({})", escape(&arm.name)) };
+        let _ = write!(out, "<th scope=\"col\" class=\"n\">{name}</th>");
+    }
+    out += "</tr></thead>\n<tbody>\n";
+    for (metric, _) in &first.metrics {
+        let lower = LOWER.contains(&metric.as_str());
+        let values: Vec<Option<Estimate>> = report
+            .arms
+            .iter()
+            .map(|arm| arm.metrics.iter().find(|other| other.0 == *metric).map(|other| other.1))
+            .collect();
+        let hint = if lower { "lower is better" } else { "higher is better" };
+        let _ = write!(out, "<tr><th scope=\"row\">{} <span class=\"hint\">{hint}</span></th>", name(metric));
+        write_cells(&mut out, &values, Some(lower));
+    }
+    if let Some(wanted) = report.arms.iter().find_map(|arm| arm.sets.as_ref()).map(|sets| sets.wanted) {
+        let of = |pick: fn(&crate::data::Sets) -> Estimate| -> Vec<Option<Estimate>> {
+            report.arms.iter().map(|arm| arm.sets.as_ref().map(pick)).collect()
+        };
+        let _ = write!(
+            out,
+            "<tr><th scope=\"row\">coverage of sets <span class=\"hint\">{:.0} % asked for</span></th>",
+            100.0 * wanted
+        );
+        write_cells(&mut out, &of(|sets| sets.coverage), None);
+        out += "<tr><th scope=\"row\">mean set size <span class=\"hint\">lower is better</span></th>";
+        write_cells(&mut out, &of(|sets| sets.size), Some(true));
+    }
+    out + "</tbody>\n</table></div>\n"
+}
+
+/// The cells of a row, the best of them stronger.
+fn write_cells(out: &mut String, values: &[Option<Estimate>], lower_is_better: Option<bool>) {
+    let known = || values.iter().flatten().map(|estimate| estimate.value);
+    let best = match lower_is_better {
+        Some(true) => known().reduce(f64::min),
+        Some(false) => known().reduce(f64::max),
+        None => None,
+    };
+    for value in values {
+        let _ = match value {
+            None => write!(out, "<td class=\"n\">–</td>"),
+            Some(estimate) => {
+                let strong = if values.len() > 1 && Some(estimate.value) == best { " class=\"best\"" } else { "" };
+                write!(
+                    out,
+                    "<td class=\"n\"><span{strong}>{:.4}</span> <span class=\"range\">[{:.4}, {:.4}]</span></td>",
+                    estimate.value, estimate.low, estimate.high
+                )
+            }
+        };
+    }
+    *out += "</tr>\n";
+}
+
+/// The claims about clean labels, where those are known.
+pub(super) fn checks(report: &Report) -> String {
+    let Some(check) = report.density.as_ref().and_then(|density| density.check) else { return String::new() };
+    let row = |claim: &str, gap: f64, limit: f64| {
+        let holds = if gap <= limit + 1e-12 { "holds" } else { "does not hold" };
+        format!(
+            "<tr><th scope=\"row\">{claim}</th><td class=\"n\">{gap:.4}</td><td class=\"n\">{limit:.4}</td>\
+             <td class=\"n\">{holds}</td></tr>\n"
+        )
+    };
+    format!(
+        "<h3>The claims about clean labels, checked</h3>\n<p>The threshold comes from observed labels, {:.1} % of which are \
+         wrong (δ). The paper bounds what that can cost; both sides computed on the training rows with the kept model.</p>\n\
+         <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Claims about clean labels\"><table>\n<thead><tr>\
+         <th scope=\"col\">claim</th><th scope=\"col\" class=\"n\">gap</th><th scope=\"col\" class=\"n\">limit</th>\
+         <th scope=\"col\" class=\"n\"></th></tr></thead>\n<tbody>\n{}{}</tbody>\n</table></div>\n",
+        100.0 * check.wrong,
+        row("share of clean margins above τ lies within 1 − α ± δ", check.share_gap, check.share_limit),
+        row("noisy and clean risk differ by at most α + 3δ", check.risk_gap, check.risk_limit),
+    )
+}

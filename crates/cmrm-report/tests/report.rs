@@ -1,0 +1,248 @@
+//! A report made of invented numbers: complete, harmless to open, and drawn.
+
+use cmrm_report::*;
+
+fn estimate(value: f64) -> Estimate {
+    Estimate { value, low: value - 0.03, high: value + 0.03 }
+}
+
+fn content(cells: &[(&str, &str)]) -> Content {
+    Content { picture: None, cells: cells.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect(), more: 2 }
+}
+
+/// Two classes whose names try to break out of the page.
+const HOSTILE: [&str; 2] = ["<script>alert(1)</script>", "\"><img src=x onerror=alert(2)>'"];
+
+fn full() -> Report {
+    let classes: Vec<String> = HOSTILE.iter().map(|&name| name.into()).collect();
+    let arm = |name: &str, is_base: bool, accuracy: f64| Arm {
+        name: name.into(),
+        is_base,
+        epoch: 9,
+        metrics: vec![("accuracy".into(), estimate(accuracy)), ("log_loss".into(), estimate(0.5))],
+        sets: Some(Sets { wanted: 0.9, coverage: estimate(0.92), size: estimate(1.3) }),
+    };
+    let epoch = |arm: &str, epoch: usize| Epoch {
+        arm: arm.into(),
+        epoch,
+        on: arm == "robust" && epoch > 2,
+        base: 1.0 / (1.0 + epoch as f64),
+        risk: -0.2,
+        total: 1.0 / (1.0 + epoch as f64) - 0.2,
+        tau: (arm == "robust" && epoch > 2).then_some(0.1),
+        tau_plus: None,
+        tau_minus: None,
+        filtered: 0.4,
+        wrong_among_filtered: Some(0.6),
+        validation_accuracy: Some(0.5 + 0.01 * epoch as f64),
+    };
+    let settings = |values: &[f64]| {
+        let one = |&value: &f64| Setting {
+            value,
+            chosen: value == 0.5,
+            validation: Some(estimate(0.6)),
+            judged: Some(estimate(0.8)),
+        };
+        values.iter().map(one).collect::<Vec<_>>()
+    };
+    Report {
+        schema: SCHEMA.into(),
+        data: "a & b <b>bold</b>".into(),
+        sizes: Sizes { train: 300, validation: 30, judged: 60, unlabelled: 1, features: 4, classes: classes.clone() },
+        noise: Some("symmetric:0.4".into()),
+        wrong_share: Some(0.4),
+        judged_by: "clean labels".into(),
+        arms: vec![arm("base", true, 0.8), arm("robust", false, 0.9)],
+        difference: Some(Estimate { value: 0.1, low: 0.04, high: 0.16 }),
+        audit: Audit {
+            rows: 300,
+            issues: 30,
+            precision: Some(0.9),
+            recall: Some(0.8),
+            pairs: vec![Pair { given: 0, suggested: 1, rows: 20 }, Pair { given: 1, suggested: 0, rows: 10 }],
+        },
+        suspects: vec![Card {
+            row: 7,
+            given: classes[0].clone(),
+            suggested: classes[1].clone(),
+            margin: -0.9,
+            content: content(&[("col\"umn<i>", "</table><script>alert(3)</script>")]),
+            neighbours: vec![Neighbour { row: 8, label: classes[1].clone(), content: content(&[("col", "1")]) }],
+        }],
+        history: (0..10).flat_map(|e| [epoch("base", e), epoch("robust", e)]).collect(),
+        envelope: Envelope { lambda: 1.0, alpha: 0.5, temperature: 0.2 },
+        margins: Margins { right: (0..40).collect(), wrong: Some((0..40).rev().collect()), tau: -0.1 },
+        density: Some(Density {
+            curve: (0..50).map(|i| (-1.0 + f64::from(i) / 25.0, 0.5)).collect(),
+            bandwidth: 0.05,
+            batch: 128,
+            delta: 0.05,
+            bound: Some(0.1),
+            warning: None,
+            seen: Some((0.01, 0.05)),
+            check: Some(CleanCheck { wrong: 0.4, share_gap: 0.2, share_limit: 0.4, risk_gap: 0.9, risk_limit: 0.8 }),
+        }),
+        confidence: classes
+            .iter()
+            .map(|class| Confidence {
+                class: class.clone(),
+                base: Some(vec![3; 20]),
+                right: vec![2; 20],
+                wrong: Some(vec![1; 20]),
+            })
+            .collect(),
+        sensitivity: Some(Sensitivity {
+            alpha: settings(&[0.1, 0.5, 0.9]),
+            lambda: settings(&[0.0, 0.5, 1.0]),
+            judged_by: "clean labels".into(),
+        }),
+        origin: Origin {
+            seed: 3,
+            threads: 2,
+            version: "0.1.0".into(),
+            fingerprint: "abc".into(),
+            config: "data = \"</pre><script>\"".into(),
+        },
+    }
+}
+
+/// A run without base arm, truth, rows to judge or anything optional.
+fn least() -> Report {
+    let mut report = full();
+    report.arms.retain(|arm| !arm.is_base);
+    report.arms[0].metrics.clear();
+    report.arms[0].sets = None;
+    report.history.retain(|epoch| epoch.arm != "base");
+    for epoch in &mut report.history {
+        (epoch.wrong_among_filtered, epoch.validation_accuracy) = (None, None);
+    }
+    report.confidence.iter_mut().for_each(|class| (class.base, class.wrong) = (None, None));
+    Report {
+        noise: None,
+        wrong_share: None,
+        difference: None,
+        audit: Audit { issues: 0, precision: None, recall: None, pairs: Vec::new(), ..report.audit },
+        suspects: Vec::new(),
+        margins: Margins { wrong: None, ..report.margins },
+        density: None,
+        sensitivity: None,
+        ..report
+    }
+}
+
+#[test]
+fn the_page_asks_nothing_of_anyone_and_runs_its_own_script_alone() {
+    let page = page(&full());
+    for forbidden in ["http://", "https://", "<iframe", "<link rel=\"stylesheet\"", "@import", "url("] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert_eq!(page.matches("<script").count(), 1);
+    assert!(page.contains("default-src 'none'"));
+    for source in page.split("src=\"").skip(1) {
+        assert!(source.starts_with("data:"), "{}", &source[..40]);
+    }
+}
+
+#[test]
+fn names_and_values_are_shown_as_text() {
+    let page = page(&full());
+    assert!(!page.contains("<script>alert") && !page.contains("<img src=x") && !page.contains("<b>bold"));
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(page.contains("&lt;/table&gt;&lt;script&gt;alert(3)&lt;/script&gt;"));
+    for figure in figures(&full()) {
+        assert!(!svg(&figure).contains("<script"), "{}", figure.id);
+    }
+}
+
+#[test]
+fn the_verdict_comes_first_and_says_no_more_than_the_numbers() {
+    let verdict = |low: f64, high: f64| {
+        let report = Report { difference: Some(Estimate { value: (low + high) / 2.0, low, high }), ..full() };
+        let page = page(&report);
+        let (at, table) = (page.find("class=\"verdict").unwrap(), page.find("<table").unwrap());
+        assert!(at < table);
+        page[at..].split("</strong>").next().unwrap().to_owned()
+    };
+    assert!(verdict(0.04, 0.16).contains("helped: accuracy +10.0 points"));
+    assert!(verdict(-0.16, -0.04).contains("hurt: accuracy −10.0 points"));
+    assert!(verdict(-0.04, 0.16).contains("No difference beyond chance"));
+    assert!(page(&least()).contains("Not compared: the base arm was not trained"));
+    // One of the two claims of the invented numbers fails, and the page says so.
+    assert!(page(&full()).contains("does not hold"));
+}
+
+#[test]
+fn every_figure_is_there_with_words_and_something_drawn() {
+    let drawn = figures(&full());
+    let ids: Vec<&str> = drawn.iter().map(|figure| figure.id).collect();
+    let expected = [
+        "difference",
+        "sets",
+        "confusion",
+        "margins",
+        "density",
+        "losses",
+        "validation",
+        "filtered",
+        "threshold",
+        "confidence",
+        "sensitivity",
+    ];
+    assert_eq!(ids, expected);
+    let page = page(&full());
+    for figure in &drawn {
+        assert!(figure.title.len() > 10 && figure.alt.len() > 20 && figure.note.len() > 10, "{}", figure.id);
+        assert!(page.contains(&format!("id=\"figure-{}\"", figure.id)));
+        let text = svg(figure);
+        assert!(text.starts_with("<svg xmlns") && text.ends_with("</svg>\n") && text.contains("<title>"));
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{}", figure.id);
+        let pixels = raster(&figure.scene, 2.0).unwrap();
+        assert_eq!((pixels.width, pixels.channels), ((2.0 * figure.scene.width) as usize, 3));
+        let inked = pixels.bytes.chunks(3).filter(|pixel| pixel != &[255, 255, 255]).count();
+        assert!(inked > pixels.bytes.len() / 3 / 200, "{}: {inked} pixels", figure.id);
+        assert_eq!(encode_png(&pixels).unwrap()[..8], *b"\x89PNG\r\n\x1a\n");
+    }
+    let least: Vec<&str> = figures(&least()).iter().map(|figure| figure.id).collect();
+    assert_eq!(least, ["margins", "losses", "filtered", "threshold", "confidence"]);
+}
+
+#[test]
+fn thresholds_of_the_two_classes_are_drawn_where_a_run_has_them() {
+    let mut report = full();
+    for epoch in report.history.iter_mut().filter(|epoch| epoch.tau.is_some()) {
+        (epoch.tau, epoch.tau_plus, epoch.tau_minus) = (None, Some(0.3), Some(0.8));
+    }
+    let figure = figures(&report).into_iter().find(|figure| figure.id == "threshold").unwrap();
+    assert_eq!(figure.title, "Thresholds τ⁺ and τ⁻ over training");
+    assert!(figure.alt.contains("τ⁺ ends at 0.300, τ⁻ ends at 0.800"));
+}
+
+#[test]
+fn right_and_wrong_labels_differ_in_grey() {
+    let figure = figures(&full()).into_iter().find(|figure| figure.id == "margins").unwrap();
+    let mut greys = figure.scene.marks.iter().filter_map(|mark| match mark {
+        Mark::Area { ink: ink @ (Ink::Accent | Ink::Envelope), opacity, .. } => {
+            let [r, g, b] = ink.on_paper().map(|value| 255.0 - opacity * (255.0 - f64::from(value)));
+            Some((*ink, 0.299 * r + 0.587 * g + 0.114 * b))
+        }
+        _ => None,
+    });
+    let first = greys.next().unwrap();
+    let other = greys.find(|grey| grey.0 != first.0).unwrap();
+    assert!((first.1 - other.1).abs() > 60.0, "{first:?} {other:?}");
+}
+
+#[test]
+fn a_stored_report_comes_back_the_same() {
+    let text = serde_json::to_string(&full()).unwrap();
+    assert!(serde_json::from_str::<Report>(&text).unwrap() == full());
+}
+
+#[test]
+fn pictures_that_cannot_be_are_refused() {
+    let pixels = |width, height, channels, bytes| Pixels { width, height, channels, bytes };
+    assert!(data_uri(&pixels(2, 1, 1, vec![0, 255])).unwrap().starts_with("data:image/png;base64,iVBORw0KGgo"));
+    for bad in [pixels(2, 2, 1, vec![0]), pixels(0, 0, 1, Vec::new()), pixels(1, 1, 2, vec![0, 0])] {
+        assert_eq!(encode_png(&bad), None);
+    }
+}
