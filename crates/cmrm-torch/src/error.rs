@@ -1,0 +1,46 @@
+//! What can go wrong.
+
+use std::path::{Path, PathBuf};
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// libtorch refused.
+    #[error("libtorch: {0}")]
+    Torch(#[from] tch::TchError),
+    /// The CUDA card or its library refused.
+    #[error("CUDA: {0}")]
+    Cuda(String),
+    /// The method refused.
+    #[error(transparent)]
+    Method(#[from] cmrm::Error),
+    /// The data cannot be read.
+    #[error(transparent)]
+    Data(#[from] cmrm_data::Error),
+    /// A file cannot be read or written.
+    #[error("{path}: {reason}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Settings that do not fit together.
+    #[error("{0}")]
+    Settings(String),
+}
+
+impl Error {
+    /// An error that names the file.
+    pub fn in_file(path: &Path, reason: impl ToString) -> Self {
+        Error::File { path: path.to_owned(), reason: reason.to_string() }
+    }
+
+    /// Settings that do not fit together.
+    pub fn settings(reason: impl Into<String>) -> Self {
+        Error::Settings(reason.into())
+    }
+}
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,184 @@
+//! The command `cmrm-images`: trains the runs of plans, and measures how fast.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::{Parser, Subcommand, ValueEnum};
+use cmrm_torch::cuda::Cuda;
+use cmrm_torch::data::read_images;
+use cmrm_torch::network::tuning::{self, Tuning};
+use cmrm_torch::plan::{Plan, Precision};
+use cmrm_torch::speed::SpeedTest;
+use cmrm_torch::train::{Control, train_all};
+use cmrm_torch::{Error, Result};
+use tch::Device;
+
+/// Trains image classifiers on partly wrong labels, several at once.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+    /// Where to compute; a card if there is one.
+    #[arg(long, value_enum, global = true)]
+    device: Option<DeviceChoice>,
+    /// Let libtorch time several kernels for each convolution and keep the fastest.
+    #[arg(long, global = true)]
+    choose_kernels: bool,
+    /// Planes of one channel after the other, rather than the channels of a pixel side by side.
+    #[arg(long, global = true)]
+    channels_first: bool,
+    /// libtorch's own batch normalisation rather than cuDNN's.
+    #[arg(long, global = true)]
+    native_norm: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DeviceChoice {
+    Cpu,
+    Cuda,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PrecisionChoice {
+    F32,
+    Tf32,
+    Mixed,
+}
+
+impl From<PrecisionChoice> for Precision {
+    fn from(choice: PrecisionChoice) -> Self {
+        match choice {
+            PrecisionChoice::F32 => Precision::F32,
+            PrecisionChoice::Tf32 => Precision::Tf32,
+            PrecisionChoice::Mixed => Precision::Mixed,
+        }
+    }
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Trains all unfinished runs of plans; a second call goes on where the first one stopped.
+    Train {
+        /// Plans, as TOML files.
+        #[arg(required = true)]
+        plans: Vec<PathBuf>,
+        /// Folder of the runs.
+        #[arg(long, default_value = "runs")]
+        out: PathBuf,
+        /// Folder of the data, in place of the plans' own.
+        #[arg(long)]
+        data: Option<PathBuf>,
+        /// Runs at once.
+        #[arg(long, default_value_t = 1)]
+        workers: usize,
+        /// Stop, with checkpoints, after so many minutes.
+        #[arg(long)]
+        minutes: Option<f64>,
+        /// Epochs between checkpoints; 0 for none but those at a stop.
+        #[arg(long, default_value_t = 10)]
+        checkpoint_every: usize,
+        /// How numbers are held, in place of the plans' own.
+        #[arg(long, value_enum)]
+        precision: Option<PrecisionChoice>,
+    },
+    /// Measures training steps of ResNet-20 on made-up images: one JSON line for each setting.
+    Speed {
+        /// Runs at once.
+        #[arg(long, value_delimiter = ',', default_value = "1")]
+        runs: Vec<usize>,
+        /// How numbers are held.
+        #[arg(long, value_enum, value_delimiter = ',', default_value = "tf32")]
+        precision: Vec<PrecisionChoice>,
+        /// Images a step.
+        #[arg(long, default_value_t = 128)]
+        batch: usize,
+        /// Steps that are timed, in each run.
+        #[arg(long, default_value_t = 300)]
+        steps: usize,
+        /// One kernel at a time rather than a captured step.
+        #[arg(long)]
+        eager: bool,
+        /// With the envelope (`robust`).
+        #[arg(long)]
+        envelope: bool,
+    },
+}
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+fn main() -> ExitCode {
+    match work(Args::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("cmrm-images: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The card if there is one and the CPU was not asked for; words about it to standard error.
+fn device(choice: Option<DeviceChoice>) -> Result<Device> {
+    match choice {
+        Some(DeviceChoice::Cpu) => Ok(Device::Cpu),
+        Some(DeviceChoice::Cuda) => Cuda::load().map(|_| Device::Cuda(0)),
+        None => match Cuda::load() {
+            Ok(_) => Ok(Device::Cuda(0)),
+            Err(why) => {
+                eprintln!("on the CPU ({why})");
+                Ok(Device::Cpu)
+            }
+        },
+    }
+}
+
+fn work(args: Args) -> Result<ExitCode> {
+    let device = device(args.device)?;
+    tch::Cuda::cudnn_set_benchmark(args.choose_kernels);
+    tuning::set(Tuning { channels_first: args.channels_first, native_norm: args.native_norm });
+    match args.verb {
+        Verb::Train { plans, out, data, workers, minutes, checkpoint_every, precision } => {
+            ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
+                .map_err(|error| Error::settings(format!("Ctrl-C cannot be watched: {error}")))?;
+            let deadline = minutes.map(|minutes| Instant::now() + Duration::from_secs_f64(60.0 * minutes));
+            let mut work = Vec::new();
+            for path in &plans {
+                let mut plan = Plan::read(path)?;
+                if let Some(precision) = precision {
+                    plan.precision = precision.into();
+                }
+                let folder = data.as_ref().unwrap_or(&plan.data);
+                work.push((plan.runs()?, read_images(folder)?));
+            }
+            let say = |line: &str| eprintln!("{line}");
+            let control = Control { root: out, device, workers, deadline, checkpoint_every, stop: &STOP, say: &say };
+            let ended = train_all(work, &control)?;
+            for result in &ended.finished {
+                // A result is plain numbers and text: it always has a JSON form.
+                println!("{}", serde_json::to_string(result).unwrap_or_default());
+            }
+            let (finished, failed) = (ended.finished.len(), ended.failed.len());
+            eprintln!(
+                "{finished} runs finished, {} stopped with a checkpoint, {} not started, {failed} failed",
+                ended.stopped, ended.waiting
+            );
+            Ok(match (failed > 0, STOP.load(Ordering::Relaxed)) {
+                (_, true) => ExitCode::from(130),
+                (true, _) => ExitCode::from(2),
+                _ => ExitCode::SUCCESS,
+            })
+        }
+        Verb::Speed { runs, precision, batch, steps, eager, envelope } => {
+            for precision in precision {
+                for &runs in &runs {
+                    let test =
+                        SpeedTest { device, precision: precision.into(), runs, batch, steps, graphs: !eager, envelope };
+                    println!("{}", serde_json::to_string(&test.measure()?).unwrap_or_default());
+                }
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

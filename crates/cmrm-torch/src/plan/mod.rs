@@ -1,0 +1,197 @@
+//! Plans: which arms are trained on which data, for which seeds, and in which order.
+
+mod resolve;
+
+pub use resolve::{Fork, RunSpec};
+
+use std::path::{Path, PathBuf};
+
+use cmrm::envelope::{Filter, Preset, Scale, Scope, Start};
+use cmrm::loss::LossConfig;
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Augmentation, Normalisation};
+use crate::error::{Error, Result};
+use crate::network::Architecture;
+
+/// How numbers are held while the network computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// Single precision throughout.
+    F32,
+    /// Single precision; convolutions on a card may round their factors to ten bits, as PyTorch does by itself.
+    #[default]
+    Tf32,
+    /// Convolutions in bfloat16; normalisation, head, loss and update in single precision.
+    Mixed,
+}
+
+/// A plan as its TOML file states it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Name of the folder the runs go to; the file's name if not stated.
+    #[serde(default)]
+    pub name: String,
+    /// Folder of the data, relative to the plan's.
+    pub data: PathBuf,
+    /// Which network.
+    pub network: Architecture,
+    /// Epochs of every arm that states none.
+    pub epochs: usize,
+    /// Images a step. Every step has as many: what is left at the end of an epoch waits for the next.
+    #[serde(default = "default_batch")]
+    pub batch: usize,
+    /// How numbers are held.
+    #[serde(default)]
+    pub precision: Precision,
+    /// What images are centred and scaled by.
+    #[serde(default)]
+    pub normalise: Normalisation,
+    /// What happens to training images.
+    #[serde(default = "default_augmentation")]
+    pub augment: Augmentation,
+    /// Noise in the training labels, as `superclass:0.2`, or `none`.
+    #[serde(default = "default_noise")]
+    pub noise: String,
+    /// Seeds of weights, order and noise: one run each.
+    #[serde(default = "default_seeds")]
+    pub seeds: Vec<u64>,
+    /// Learning rates: from which epoch on, and which.
+    pub rates: Vec<(usize, f64)>,
+    /// Epochs over which the rate first rises in equal parts.
+    #[serde(default)]
+    pub warmup_epochs: usize,
+    /// Momentum of SGD.
+    #[serde(default = "default_momentum")]
+    pub momentum: f64,
+    /// Weight decay, on all parameters.
+    #[serde(default = "default_decay")]
+    pub weight_decay: f64,
+    /// Judge on the test images after every so many epochs, besides the last; 0 for the last alone. Nothing is selected
+    /// by it.
+    #[serde(default)]
+    pub judge_every: usize,
+    /// What is compared.
+    #[serde(rename = "arm")]
+    pub arms: Vec<ArmPlan>,
+}
+
+/// An arm: a loss, perhaps an envelope, and what differs from the plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArmPlan {
+    /// Its name.
+    pub name: String,
+    /// The base loss.
+    #[serde(default = "default_loss")]
+    pub loss: LossConfig,
+    /// The envelope.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub envelope: Option<EnvelopePlan>,
+    /// Goes on from another arm's state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<ForkPlan>,
+    /// Epochs in all, those before a fork included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<usize>,
+    /// Noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<String>,
+    /// Seeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<Vec<u64>>,
+    /// Learning rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rates: Option<Vec<(usize, f64)>>,
+    /// Arms of a lower rank start first.
+    #[serde(default)]
+    pub rank: i64,
+    /// Whether its kernels go before those of other runs on the card.
+    #[serde(default)]
+    pub urgent: bool,
+}
+
+/// An envelope: a preset, and what differs from it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EnvelopePlan {
+    /// The preset.
+    pub preset: Preset,
+    /// λ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lambda: Option<f64>,
+    /// α.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// Temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// How the threshold turns margins into weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Filter>,
+    /// Whose margins the threshold is a quantile of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// The threshold is never above this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<f64>,
+    /// What the risk is multiplied by, besides λ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
+    /// When it is switched on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
+    /// Whether the momentum is cleared then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fresh_optimiser: Option<bool>,
+}
+
+/// Whose state an arm goes on from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForkPlan {
+    /// The other arm.
+    pub from: String,
+    /// How many epochs that arm has then done.
+    pub epoch: usize,
+}
+
+impl Plan {
+    /// Reads a plan. A relative data folder is taken relative to the plan's own.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|error| Error::in_file(path, error))?;
+        let mut plan: Plan = toml::from_str(&text).map_err(|error| Error::in_file(path, error))?;
+        if plan.name.is_empty() {
+            plan.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        }
+        if let Some(folder) = path.parent() {
+            plan.data = folder.join(&plan.data);
+        }
+        plan.runs().map_err(|error| Error::in_file(path, error))?;
+        Ok(plan)
+    }
+}
+
+fn default_batch() -> usize {
+    128
+}
+fn default_augmentation() -> Augmentation {
+    Augmentation { padding: 4, flip: true }
+}
+fn default_noise() -> String {
+    "none".into()
+}
+fn default_seeds() -> Vec<u64> {
+    vec![0]
+}
+fn default_momentum() -> f64 {
+    0.9
+}
+fn default_decay() -> f64 {
+    2e-4
+}
+fn default_loss() -> LossConfig {
+    LossConfig::CrossEntropy
+}
