@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <exception>
+#include <optional>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -15,6 +16,8 @@ char* guarded(F&& work) {
   try {
     work();
     return nullptr;
+  } catch (const c10::Error& error) {
+    return strdup(error.what_without_backtrace());
   } catch (const std::exception& error) {
     return strdup(error.what());
   } catch (...) {
@@ -25,9 +28,15 @@ char* guarded(F&& work) {
 
 EXPORT void cmrm_cuda_free_text(char* text) { free(text); }
 
-// Makes a stream of its own the calling thread's current one.
+// Makes a stream of its own the calling thread's current one. A thread keeps its two: libtorch hands out the same few
+// streams in turn, and two threads must not meet on one.
 EXPORT char* cmrm_cuda_enter_stream(int urgent) {
-  return guarded([&] { c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(urgent != 0, 0)); });
+  return guarded([&] {
+    thread_local std::optional<c10::cuda::CUDAStream> streams[2];
+    auto& stream = streams[urgent != 0];
+    if (!stream) stream = c10::cuda::getStreamFromPool(urgent != 0, 0);
+    c10::cuda::setCurrentCUDAStream(*stream);
+  });
 }
 
 EXPORT char* cmrm_cuda_synchronise() {
