@@ -36,6 +36,8 @@ pub enum Verb {
     Evaluate(Box<crate::verbs::evaluate::EvaluateArgs>),
     /// A run's report: as text, as a page, its figures as files.
     Report(crate::verbs::report::ReportArgs),
+    /// Look at the doubtful rows one at a time and decide, on a page that this machine alone can open.
+    Review(crate::verbs::review::ReviewArgs),
     /// Print a script that completes this command in a shell.
     Completions(crate::verbs::shell::CompletionsArgs),
     /// Print the manual page.

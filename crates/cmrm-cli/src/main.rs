@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Verb::Predict(args) => verbs::predict::run(&args, &terminal),
         Verb::Evaluate(args) => verbs::evaluate::run(&args, &terminal),
         Verb::Report(args) => verbs::report::run(&args, &terminal),
+        Verb::Review(args) => verbs::review::run(&args, &terminal),
         Verb::Completions(args) => verbs::shell::completions(&args, &terminal),
         Verb::Man(args) => verbs::shell::man(&args, &terminal),
         Verb::Audit(args) => verbs::audit::run(&args, &terminal),

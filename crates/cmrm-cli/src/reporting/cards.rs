@@ -5,8 +5,9 @@ use cmrm_report::{Card, Content, Neighbour, Pixels, data_uri};
 
 use crate::failure::{Failure, Result};
 
-/// Columns of a row that the report shows.
+/// Columns of a row that the report shows, and that the review page shows.
 pub const FEW_COLUMNS: usize = 16;
+pub const MANY_COLUMNS: usize = 200;
 /// Trusted neighbours of each of the two labels.
 const NEIGHBOURS: usize = 3;
 /// Rows looked at to learn the range of the pixels.
@@ -34,6 +35,11 @@ impl Cards {
         let rows = raw.features.rows() as u64;
         if let Some(row) = train.rows.iter().find(|&&row| row >= rows) {
             return Err(Failure::input(format!("{}: {rows} rows, but the run has trained on row {row}", raw.source)));
+        }
+        if record.margin.len() != train.len() || record.weight.len() != train.len() || record.rival.len() != train.len()
+        {
+            let (found, expected) = (record.margin.len(), train.len());
+            return Err(Failure::input(format!("margins of {found} rows for the {expected} training rows; fit again")));
         }
         let range = pixel_range(&raw.features);
         let mut trusted = vec![Vec::new(); train.classes.len()];
@@ -64,8 +70,13 @@ impl Cards {
         self.train.rows[at]
     }
 
+    /// Its margin in the last epoch.
+    pub fn margin(&self, at: usize) -> f64 {
+        f64::from(self.record.margin[at])
+    }
+
     /// One row with its neighbours.
-    pub fn card(&self, at: usize, columns: usize) -> Result<Card> {
+    pub fn card(&self, at: usize, columns: usize) -> Card {
         let (given, suggested) = self.labels(at);
         let mut neighbours = Vec::new();
         for label in [self.train.labels[at], self.record.rival[at]] {
@@ -77,14 +88,14 @@ impl Cards {
                 });
             }
         }
-        Ok(Card {
+        Card {
             row: self.row(at),
             given: given.into(),
             suggested: suggested.into(),
-            margin: f64::from(self.record.margin[at]),
+            margin: self.margin(at),
             content: self.content(at, columns),
             neighbours,
-        })
+        }
     }
 
     /// The trusted rows of a label that are nearest in the features that the model sees.

@@ -61,7 +61,7 @@ fn suspects(material: &Material<'_>, cache: Option<&std::path::Path>) -> Result<
         weight: material.robust.record.last_weight.clone(),
     };
     let cards = Cards::new(raw, material.train.clone(), record)?;
-    cards.suspects().into_iter().take(SUSPECTS).map(|at| cards.card(at, cards::FEW_COLUMNS)).collect()
+    Ok(cards.suspects().into_iter().take(SUSPECTS).map(|at| cards.card(at, cards::FEW_COLUMNS)).collect())
 }
 
 fn build(material: Material<'_>, suspects: Vec<cmrm_report::Card>) -> Result<Report> {

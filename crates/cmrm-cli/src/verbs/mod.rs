@@ -8,4 +8,5 @@ pub mod fit;
 pub mod noise;
 pub mod predict;
 pub mod report;
+pub mod review;
 pub mod shell;

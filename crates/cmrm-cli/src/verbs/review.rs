@@ -1,0 +1,162 @@
+//! `cmrm review`: doubtful rows one at a time, on a page that this machine alone can open.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+use clap::Args;
+use cmrm_data::Fingerprint;
+use cmrm_report::Card;
+use cmrm_review::{Item, Server, Source, Store, csv};
+use serde_json::json;
+
+use crate::config::FitConfig;
+use crate::failure::{Failure, Result, in_file};
+use crate::load::load;
+use crate::margins::read_record;
+use crate::reporting::cards::{Cards, MANY_COLUMNS};
+use crate::run_dir::RunDir;
+use crate::terminal::Terminal;
+use crate::verbs::fit::prepare;
+
+/// The file of decisions in a run's folder.
+const STORE: &str = "review.sqlite";
+
+#[derive(Debug, Args)]
+pub struct ReviewArgs {
+    /// The folder of a run.
+    pub run: PathBuf,
+    /// Where the run's data is now, if it has moved.
+    #[arg(long, value_name = "FILE|NAME")]
+    pub data: Option<String>,
+    /// The folder of fetched data sets.
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// The port on this machine; a free one if absent.
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// Do not open a browser.
+    #[arg(long)]
+    pub no_open: bool,
+    /// Write the decisions made so far to this file, for `cmrm clean`, and end.
+    #[arg(long, value_name = "FILE")]
+    pub export: Option<PathBuf>,
+}
+
+pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
+    let (run, info) = RunDir::open(&args.run)?;
+    if let Some(path) = &args.export {
+        return export(&run, &info.fingerprint, path, terminal);
+    }
+    let mut config = FitConfig::read(&run.file("config.toml"))?;
+    if let Some(data) = &args.data {
+        config.data.clone_from(data);
+    }
+    let loaded = load(&config, args.cache.as_deref()).map_err(|failure| {
+        Failure::input(format!("{failure}; the review shows rows of the data: if it has moved, name it with --data"))
+    })?;
+    let (title, raw) = (loaded.name.clone(), loaded.train.clone());
+    let quiet = Terminal::new(false, true);
+    let prepared = prepare(&config, loaded, &quiet)?;
+    let train = prepared.data.gather(&prepared.split.train)?;
+    if Fingerprint::of(&train).0 != info.fingerprint {
+        return Err(Failure::input(format!(
+            "{}: the data is not what the run was trained on (its fingerprint differs); name the right file with --data, or \
+             fit again",
+            config.data
+        )));
+    }
+    let record = read_record(&run, &info)?;
+    let cards = Rows::new(title, info.classes.clone(), Cards::new(raw, train, record)?);
+    // Opened last: a run that cannot be shown leaves no file of decisions.
+    let store = Store::open(&run.file(STORE), &info.fingerprint).map_err(Failure::input)?;
+    let listening = |error: std::io::Error| Failure::input(format!("port {} of this machine: {error}", args.port));
+    let server = Server::bind(args.port, store).map_err(listening)?;
+    let address = server.address();
+    let text = format!("{address}\n");
+    terminal.result(&json!({ "schema": "cmrm/review/1", "address": address, "rows": cards.doubted.len() }), &text)?;
+    terminal.say(format!(
+        "{} doubtful rows; decisions are kept in {} as they are made; Ctrl-C ends",
+        cards.doubted.len(),
+        run.file(STORE).display()
+    ));
+    if !args.no_open && terminal.bars {
+        open_browser(&address);
+    }
+    server.run(&cards).map_err(listening)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn export(run: &RunDir, fingerprint: &str, path: &std::path::Path, terminal: &Terminal) -> Result<ExitCode> {
+    let file = run.file(STORE);
+    if !file.exists() {
+        return Err(Failure::input(format!("{}: no decisions yet; make them with `cmrm review`", file.display())));
+    }
+    let decisions = Store::open(&file, fingerprint).and_then(|store| store.decisions()).map_err(Failure::input)?;
+    let text = csv(&decisions);
+    cmrm_files::write_atomically(path, |file| file.write_all(text.as_bytes())).map_err(|error| in_file(path, error))?;
+    let written = text.lines().count() - 1;
+    let object = json!({ "schema": "cmrm/review-export/1", "out": path, "decisions": written, "unsure": decisions.len() - written });
+    terminal.result(&object, &format!("{}: {written} decisions\n", path.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The doubtful rows of a run.
+struct Rows {
+    title: String,
+    classes: Vec<String>,
+    cards: Cards,
+    /// Positions of the doubted rows among the training rows.
+    doubted: Vec<usize>,
+}
+
+impl Rows {
+    fn new(title: String, classes: Vec<String>, cards: Cards) -> Self {
+        Rows { title, classes, doubted: cards.suspects(), cards }
+    }
+}
+
+impl Source for Rows {
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn classes(&self) -> Vec<String> {
+        self.classes.clone()
+    }
+
+    fn items(&self) -> Vec<Item> {
+        let item = |&at: &usize| {
+            let (given, suggested) = self.cards.labels(at);
+            Item {
+                row: self.cards.row(at),
+                given: given.into(),
+                suggested: suggested.into(),
+                margin: self.cards.margin(at),
+            }
+        };
+        self.doubted.iter().map(item).collect()
+    }
+
+    fn card(&self, place: usize) -> std::result::Result<Card, String> {
+        Ok(self.cards.card(self.doubted[place], MANY_COLUMNS))
+    }
+}
+
+/// Asks the system to open an address. It is printed anyway, so nothing depends on this.
+fn open_browser(address: &str) {
+    let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("cmd", &["/C", "start", ""])
+    } else {
+        ("xdg-open", &[])
+    };
+    let _ = Command::new(program)
+        .args(before)
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+}

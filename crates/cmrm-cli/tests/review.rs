@@ -1,0 +1,148 @@
+//! The loop as people go through it: wrong labels, fit, review, clean, and a better fit.
+
+mod command;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use command::{json, refused};
+
+/// `cmrm review` under way; ended with the test.
+struct Review {
+    process: Child,
+    host: String,
+    secret: String,
+}
+
+impl Review {
+    fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_cmrm"))
+            .current_dir(folder)
+            .args([&["review", "--quiet"], arguments].concat())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut address = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        let mut parts = address.strip_prefix("http://127.0.0.1:").expect(&address).split('/');
+        let host = format!("127.0.0.1:{}", parts.next().unwrap());
+        Review { process, host, secret: parts.next().unwrap().to_owned() }
+    }
+
+    fn ask(&self, first: &str, body: &str) -> String {
+        let Review { host, secret, .. } = self;
+        let (method, path) = first.split_once(' ').unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "{method} /{secret}/{path} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{first} {body}: {answer}");
+        answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    }
+}
+
+impl Drop for Review {
+    fn drop(&mut self) {
+        // Killed, not asked: what was answered must be on the disk.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn accuracy(fit: &serde_json::Value) -> f64 {
+    let arms = fit["arms"].as_array().unwrap();
+    arms[arms.len() - 1]["metrics"][0]["value"].as_f64().unwrap()
+}
+
+#[test]
+fn decisions_by_the_true_labels_make_the_next_fit_better() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    json(folder.path(), &["noise", "digits", "--kind", "symmetric:0.4", "--seed", "5", "--out", "all.csv"]);
+    let text = fs::read_to_string(at("all.csv")).unwrap();
+    let flipped = fs::read_to_string(at("all.csv.flipped.csv")).unwrap();
+    let originals: HashMap<usize, &str> = flipped
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').collect::<Vec<_>>())
+        .map(|cells| (cells[0].parse().unwrap(), cells[1]))
+        .collect();
+    // The first 1400 rows are labelled partly wrong; the others keep their labels and judge.
+    let (header, rows) = text.split_once('\n').unwrap();
+    let label = header.rsplit(',').next().unwrap().to_owned();
+    let rows: Vec<(&str, &str)> = rows.lines().map(|line| line.rsplit_once(',').unwrap()).collect();
+    let truth = |row: usize| originals.get(&row).copied().unwrap_or(rows[row].1);
+    let noisy: String = rows[..1400].iter().map(|(cells, label)| format!("{cells},{label}\n")).collect();
+    let test: String = (1400..rows.len()).map(|row| format!("{},{}\n", rows[row].0, truth(row))).collect();
+    fs::write(at("noisy.csv"), format!("{header}\n{noisy}")).unwrap();
+    fs::write(at("test.csv"), format!("{header}\n{test}")).unwrap();
+
+    let fit = |data: &str, out: &str| {
+        let arguments = ["fit", data, "--test", "test.csv", "--label", &label, "--no-base", "--out", out];
+        accuracy(&json(folder.path(), &arguments))
+    };
+    let before = fit("noisy.csv", "first");
+    json(folder.path(), &["audit", "first", "--out", "suspects.csv"]);
+    assert!(refused(folder.path(), &["review", "first", "--export", "none.csv"]).contains("no decisions yet"));
+
+    let decided = {
+        let review = Review::start(folder.path(), &["first"]);
+        let list: serde_json::Value = serde_json::from_str(&review.ask("GET list", "")).unwrap();
+        let items = list["items"].as_array().unwrap();
+        // The same rows in the same order as the audit's.
+        let audit = fs::read_to_string(at("suspects.csv")).unwrap();
+        let first: Vec<&str> = audit.lines().skip(1).take(20).map(|line| line.split(',').next().unwrap()).collect();
+        assert_eq!(first, items.iter().take(20).map(|item| item["row"].to_string()).collect::<Vec<_>>());
+        let decided = items.len().min(400);
+        for item in &items[..decided] {
+            let row = item["row"].as_u64().unwrap() as usize;
+            let right = truth(row);
+            let decision = if item["given"] == right {
+                serde_json::json!({ "row": row, "action": "keep" })
+            } else {
+                serde_json::json!({ "row": row, "action": "relabel", "label": right })
+            };
+            review.ask("POST decide", &decision.to_string());
+        }
+        let card: serde_json::Value =
+            serde_json::from_str(&review.ask(&format!("GET card/{}", items[0]["row"]), "")).unwrap();
+        assert_eq!(card["content"]["cells"].as_array().unwrap().len(), 64);
+        assert_eq!(card["neighbours"].as_array().unwrap().len(), 6);
+        decided
+    };
+    assert!(decided > 200, "{decided}");
+
+    let export = json(folder.path(), &["review", "first", "--export", "decisions.csv"]);
+    assert_eq!(export["decisions"].as_u64(), Some(decided as u64));
+    json(folder.path(), &["clean", "noisy.csv", "decisions.csv", "--label", &label, "--out", "clean.csv"]);
+    let after = fit("clean.csv", "second");
+    assert!(after > before + 0.02, "accuracy {before} before, {after} after");
+}
+
+#[test]
+fn a_review_needs_the_data_that_the_run_was_trained_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = |turn: usize| -> String {
+        let row = |i: usize| format!("{},{},{}\n", i % 9, (i * 7 + turn) % 11, ["a", "b"][usize::from(i % 9 > 4)]);
+        std::iter::once("x,y,kind\n".to_owned()).chain((0..60).map(row)).collect()
+    };
+    fs::write(folder.path().join("t.csv"), table(0)).unwrap();
+    fs::write(folder.path().join("other.csv"), table(1)).unwrap();
+    json(folder.path(), &["fit", "t.csv", "--label", "kind", "--epochs", "2", "--out", "run"]);
+    let words = refused(folder.path(), &["review", "run", "--data", "other.csv"]);
+    assert!(words.contains("other.csv: the data is not what the run was trained on"), "{words}");
+    fs::rename(folder.path().join("t.csv"), folder.path().join("moved.csv")).unwrap();
+    assert!(refused(folder.path(), &["review", "run"]).contains("name it with --data"));
+    let review = Review::start(folder.path(), &["run", "--data", "moved.csv"]);
+    assert!(review.ask("GET list", "").contains(r#""classes":["a","b"]"#));
+}

@@ -1,0 +1,14 @@
+//! Doubtful labels, one at a time: a page that this machine alone can open, and decisions that are on the disk before
+//! the page hears that they were taken.
+//!
+//! [`Server`] speaks just enough HTTP/1.1 for one browser on the loopback interface. Every address begins with a secret
+//! that is new each time; requests without it, from another origin or by another name of this machine are refused.
+
+mod decision;
+mod http;
+mod server;
+mod store;
+
+pub use decision::{Action, Decision, csv};
+pub use server::{Item, Server, Source};
+pub use store::Store;

@@ -1,0 +1,245 @@
+//! The server: who may ask, and what is answered.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cmrm_report::Card;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::decision::{Action, Decision, csv};
+use crate::http::{Request, Response};
+use crate::store::Store;
+
+const PAGE: &str = include_str!("../page/index.html");
+const SCRIPT: &str = include_str!("../page/review.js");
+const STYLE: &str = include_str!("../page/review.css");
+const JSON: &str = "application/json; charset=utf-8";
+
+/// Connections served at once; a browser opens six.
+const MOST_CONNECTIONS: usize = 32;
+/// Bytes of the secret.
+const SECRET: usize = 16;
+
+/// A doubtful row, in the list of all.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Item {
+    /// Where it stands in the data, from zero.
+    pub row: u64,
+    /// Its label.
+    pub given: String,
+    /// The label that the model thinks is right.
+    pub suggested: String,
+    /// Probability of the given label minus that of the suggested one.
+    pub margin: f64,
+}
+
+/// Where the rows come from.
+pub trait Source: Sync {
+    /// What to call the data.
+    fn title(&self) -> String;
+    /// Names of the classes.
+    fn classes(&self) -> Vec<String>;
+    /// The doubtful rows, most doubtful first.
+    fn items(&self) -> Vec<Item>;
+    /// One of them, by its place in that list; an error is told to the user.
+    fn card(&self, place: usize) -> Result<Card, String>;
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    secret: String,
+    host: String,
+    store: Mutex<Store>,
+    connections: AtomicUsize,
+}
+
+/// What does not change while the server runs.
+struct Content<'a> {
+    source: &'a dyn Source,
+    title: String,
+    classes: Vec<String>,
+    items: Vec<Item>,
+    places: HashMap<u64, usize>,
+    labels: HashSet<String>,
+}
+
+impl Server {
+    /// Listens on the loopback interface; port 0 takes a free one.
+    pub fn bind(port: u16, store: Store) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        let mut bytes = [0; SECRET];
+        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        let secret = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let host = listener.local_addr()?.to_string();
+        Ok(Server { listener, secret, host, store: Mutex::new(store), connections: AtomicUsize::new(0) })
+    }
+
+    /// The address to open, with the secret in it.
+    pub fn address(&self) -> String {
+        format!("http://{}/{}/", self.host, self.secret)
+    }
+
+    /// Serves until the process ends.
+    pub fn run(&self, source: &dyn Source) -> io::Result<()> {
+        let items = source.items();
+        let classes = source.classes();
+        let content = Content {
+            source,
+            title: source.title(),
+            labels: classes.iter().cloned().collect(),
+            classes,
+            places: items.iter().enumerate().map(|(place, item)| (item.row, place)).collect(),
+            items,
+        };
+        std::thread::scope(|scope| {
+            for stream in self.listener.incoming() {
+                // A connection that broke before it began concerns nobody else.
+                let Ok(stream) = stream else { continue };
+                if self.connections.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS {
+                    let _ = Response::refuse(503, "too many connections").write(&stream);
+                    self.connections.fetch_sub(1, Ordering::SeqCst);
+                    continue;
+                }
+                let content = &content;
+                scope.spawn(move || {
+                    self.serve(&stream, content);
+                    self.connections.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        });
+        Ok(())
+    }
+
+    fn serve(&self, stream: &TcpStream, content: &Content<'_>) {
+        let answer = match Request::read(stream) {
+            Ok(request) => self.answer(&request, content),
+            Err(refusal) => refusal,
+        };
+        // The client has gone: there is nobody left to tell.
+        let _ = answer.write(stream);
+    }
+
+    fn answer(&self, request: &Request, content: &Content<'_>) -> Response {
+        let path = match self.admit(request) {
+            Ok(path) => path,
+            Err(refusal) => return refusal,
+        };
+        match (request.method.as_str(), path) {
+            ("GET", "") => Response::ok("text/html; charset=utf-8", PAGE),
+            ("GET", "review.js") => Response::ok("text/javascript; charset=utf-8", SCRIPT),
+            ("GET", "review.css") => Response::ok("text/css; charset=utf-8", STYLE),
+            ("GET", "list") => self.list(content),
+            ("GET", "decisions.csv") => match self.store().decisions() {
+                Ok(decisions) => Response::file("text/csv; charset=utf-8", "decisions.csv", csv(&decisions)),
+                Err(error) => Response::refuse(500, &error),
+            },
+            ("GET", path) if path.starts_with("card/") => card(&path["card/".len()..], content),
+            ("POST", "decide") => self.decide(&request.body, content),
+            ("POST", "undo") => self.undo(),
+            ("GET" | "POST", _) => Response::refuse(404, "there is nothing here"),
+            _ => Response::refuse(405, "only GET and POST are answered"),
+        }
+    }
+
+    /// The path behind the secret, if the request may be answered.
+    ///
+    /// The name of the host is checked so that a foreign name that resolves to this machine does not pass for it; the
+    /// origin so that no other page can act through the user's browser.
+    fn admit<'a>(&self, request: &'a Request) -> Result<&'a str, Response> {
+        let refuse = |why| Err(Response::refuse(403, why));
+        let behind = request.path.strip_prefix('/').and_then(|path| path.split_once('/'));
+        let Some((secret, path)) = behind.filter(|behind| same(behind.0, &self.secret)) else {
+            return refuse("the address lacks its secret; open the one that `cmrm review` printed");
+        };
+        if request.header("host") != Some(self.host.as_str()) {
+            return refuse("this server answers to its address alone");
+        }
+        let own = format!("http://{}", self.host);
+        let origin = request.header("origin");
+        let fetched_from = request.header("sec-fetch-site");
+        let posts = request.method != "GET";
+        if origin.is_some_and(|origin| origin != own) || posts && origin.is_none() {
+            return refuse("the request comes from another origin");
+        }
+        if fetched_from.is_some_and(|site| site != "same-origin" && site != "none") {
+            return refuse("the request comes from another site");
+        }
+        if posts && request.header("content-type") != Some("application/json") {
+            return Err(Response::refuse(415, "a decision is sent as application/json"));
+        }
+        debug_assert_eq!(secret.len(), 2 * SECRET);
+        Ok(path)
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        // A panic elsewhere leaves the database as its last transaction did.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn list(&self, content: &Content<'_>) -> Response {
+        match self.store().decisions() {
+            Ok(decisions) => {
+                let Content { title, classes, items, .. } = content;
+                let object = json!({ "title": title, "classes": classes, "items": items, "decisions": decisions });
+                Response::ok(JSON, object.to_string())
+            }
+            Err(error) => Response::refuse(500, &error),
+        }
+    }
+
+    fn decide(&self, body: &[u8], content: &Content<'_>) -> Response {
+        let decision: Decision = match serde_json::from_slice(body) {
+            Ok(decision) => decision,
+            Err(error) => return Response::refuse(400, &format!("not a decision: {error}")),
+        };
+        if !content.places.contains_key(&decision.row) {
+            return Response::refuse(422, &format!("row {} is not among the doubtful ones", decision.row));
+        }
+        let fits = match (&decision.action, &decision.label) {
+            (Action::Relabel, Some(label)) => content.labels.contains(label),
+            (Action::Relabel, None) => false,
+            (_, label) => label.is_none(),
+        };
+        if !fits {
+            return Response::refuse(422, "a relabelled row, and no other, has one of the known labels");
+        }
+        match self.store().decide(&decision) {
+            Ok(()) => Response::ok(JSON, json!({ "kept": decision }).to_string()),
+            Err(error) => Response::refuse(500, &error),
+        }
+    }
+
+    fn undo(&self) -> Response {
+        let mut store = self.store();
+        let undone = store.undo().and_then(|row| Ok((row, store.decisions()?)));
+        match undone {
+            Ok((row, decisions)) => {
+                let now = decisions.into_iter().find(|decision| Some(decision.row) == row);
+                Response::ok(JSON, json!({ "row": row, "decision": now }).to_string())
+            }
+            Err(error) => Response::refuse(500, &error),
+        }
+    }
+}
+
+fn card(row: &str, content: &Content<'_>) -> Response {
+    let place = row.parse::<u64>().ok().and_then(|row| content.places.get(&row));
+    let Some(&place) = place else { return Response::refuse(404, "there is no such doubtful row") };
+    match content.source.card(place).map(|card| serde_json::to_string(&card)) {
+        Ok(Ok(text)) => Response::ok(JSON, text),
+        Ok(Err(error)) => Response::refuse(500, &error.to_string()),
+        Err(error) => Response::refuse(500, &error),
+    }
+}
+
+/// Whether two texts are the same, in a time that does not tell where they differ.
+fn same(one: &str, other: &str) -> bool {
+    let differing = one.bytes().zip(other.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
+    one.len() == other.len() && differing == 0
+}
