@@ -30,6 +30,8 @@ pub struct Cli {
 pub enum Verb {
     /// Train a robust classifier, and the fair base arm beside it.
     Fit(Box<FitArgs>),
+    /// Search for settings by observed labels only, and write the best for `fit --config`.
+    Tune(Box<crate::verbs::tune::TuneArgs>),
     /// Labels, confidence, probabilities and prediction sets for new rows.
     Predict(Box<crate::verbs::predict::PredictArgs>),
     /// How good a run's models are on labelled rows, with intervals.
@@ -157,6 +159,9 @@ pub struct FitArgs {
     /// Train the envelope alone.
     #[arg(long)]
     pub no_base: bool,
+    /// First search for the envelope's weight and share by observed labels, in about the time of four such trainings.
+    #[arg(long)]
+    pub auto: bool,
     /// Also train with other values of alpha and lambda, and show in the report how accuracy depends on them.
     #[arg(long)]
     pub sensitivity: bool,
@@ -166,7 +171,7 @@ pub struct FitArgs {
 }
 
 /// `name` or `name:parameter`.
-fn parse_loss(text: &str) -> Result<LossConfig, String> {
+pub fn parse_loss(text: &str) -> Result<LossConfig, String> {
     let (name, parameter) = text.split_once(':').map_or((text, None), |(name, parameter)| (name, Some(parameter)));
     let number = |default: f64| match parameter {
         None => Ok(default),

@@ -24,6 +24,7 @@ mod summary;
 mod suspects;
 mod terminal;
 mod transfer_bar;
+mod tuning;
 mod verbs;
 mod whole;
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
     let terminal = Terminal::new(cli.json, cli.quiet);
     let done = with_threads(cli.threads, || match cli.verb {
         Verb::Fit(args) => verbs::fit::run(*args, &terminal),
+        Verb::Tune(args) => verbs::tune::run(*args, &terminal),
         Verb::Predict(args) => verbs::predict::run(&args, &terminal),
         Verb::Evaluate(args) => verbs::evaluate::run(&args, &terminal),
         Verb::Report(args) => verbs::report::run(&args, &terminal),

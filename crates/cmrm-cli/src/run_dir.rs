@@ -42,8 +42,20 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes the folder, or takes an empty one, or, to resume, one that is there.
+    /// Makes the folder with room for checkpoints.
     pub fn create(wanted: Option<&Path>, name: &str, resume: bool) -> Result<Self> {
+        let run = RunDir::make(wanted, name, resume)?;
+        fs::create_dir_all(run.file("checkpoints")).map_err(|error| in_file(&run.path, error))?;
+        Ok(run)
+    }
+
+    /// A folder that is there already.
+    pub fn at(path: &Path) -> Self {
+        RunDir { path: path.to_owned() }
+    }
+
+    /// Makes the folder, or takes an empty one, or, to resume, one that is there.
+    pub fn make(wanted: Option<&Path>, name: &str, resume: bool) -> Result<Self> {
         let path = match wanted {
             Some(path) => path.to_owned(),
             None => free_name(name),
@@ -58,7 +70,7 @@ impl RunDir {
                 path.display()
             )));
         }
-        fs::create_dir_all(path.join("checkpoints")).map_err(|error| in_file(&path, error))?;
+        fs::create_dir_all(&path).map_err(|error| in_file(&path, error))?;
         Ok(RunDir { path })
     }
 

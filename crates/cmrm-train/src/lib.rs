@@ -11,6 +11,7 @@ pub mod predict;
 pub mod schedule;
 pub mod stored;
 pub mod train;
+pub mod tune;
 
 pub use error::{Error, Result};
 pub use predict::Model;

@@ -8,6 +8,7 @@ use cmrm_data::preprocess::Preprocess;
 use cmrm_data::{Dataset, Fingerprint, LabelOptions, LabelledRows, MissingLabels};
 use cmrm_train::Checkpoint;
 use cmrm_train::train::{EpochStats, Examples, Trained, Trainer};
+use cmrm_train::tune::{SearchConfig, Setting, choose};
 
 use crate::args::FitArgs;
 use crate::arms::{BASE, arms};
@@ -22,9 +23,10 @@ use crate::run_dir::{RunDir, RunInfo};
 use crate::split::{Split, draw};
 use crate::summary::{FitSummary, Labels, Parts};
 use crate::terminal::Terminal;
+use crate::tuning::{auto_candidates, rows_to_search, run_search};
 
 pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
-    let config = FitConfig::resolve(&args)?;
+    let mut config = FitConfig::resolve(&args)?;
     if args.dry_run {
         terminal.data(config.to_toml()?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
@@ -32,12 +34,34 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     let loaded = load(&config, args.read.cache.as_deref())?;
     let prepared = prepare(&config, loaded, terminal)?;
     let run = RunDir::create(args.out.as_deref(), &prepared.name, args.resume)?;
+    // A run that goes on has the settings that were found when it began.
+    if args.auto && !args.resume {
+        config = search_first(&config, &prepared, terminal)?;
+    }
     run.write("config.toml", &config.to_toml()?)?;
 
     let (trained, history) = train(&config, &prepared, &run, args.resume, terminal)?;
     let summary = finish(&args, &config, &prepared, &run, &trained, &history, terminal)?;
     terminal.result(&summary, &summary.to_text())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Settings by a short search: six of them, three folds of the rows that are not for testing, observed labels only.
+fn search_first(config: &FitConfig, prepared: &Prepared, terminal: &Terminal) -> Result<FitConfig> {
+    let candidates = auto_candidates(config)?;
+    let data = rows_to_search(prepared)?;
+    let search = SearchConfig { folds: 3, finalists: candidates.len(), seed: config.seed, ..SearchConfig::default() };
+    watch_interrupts();
+    let searched = run_search(&search, &candidates, &data, Vec::new(), terminal, &mut |_| Ok(()))?;
+    if !searched.complete {
+        return Err(Failure::interrupted("interrupted while searching for settings; nothing was trained"));
+    }
+    let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.setting.clone()).collect();
+    let choice = choose(&settings, &searched.trials, search.criterion)
+        .ok_or_else(|| Failure::input("no setting could be judged; fit without --auto"))?;
+    terminal.say(format!("chosen by observed labels: {}", choice.setting));
+    let chosen = candidates.into_iter().find(|candidate| candidate.setting.name == choice.setting);
+    Ok(chosen.map_or_else(|| config.clone(), |candidate| candidate.config))
 }
 
 /// Data ready to train on.

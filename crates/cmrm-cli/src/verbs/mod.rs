@@ -10,3 +10,4 @@ pub mod predict;
 pub mod report;
 pub mod review;
 pub mod shell;
+pub mod tune;

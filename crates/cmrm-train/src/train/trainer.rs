@@ -186,6 +186,11 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         self.epoch
     }
 
+    /// Epochs in all.
+    pub fn epochs(&self) -> usize {
+        self.config.epochs
+    }
+
     /// The figures of all epochs so far.
     pub fn history(&self) -> &[EpochStats] {
         &self.history

@@ -1,0 +1,141 @@
+//! What a search found, for people and for programs.
+
+use std::fmt::Write;
+
+use cmrm::criterion::Criterion;
+use cmrm_train::tune::{Choice, SearchConfig, Setting, Standing, Trial, choose, standings};
+use serde::Serialize;
+
+use super::Candidate;
+use crate::failure::{Failure, Result};
+use crate::summary::write_rows;
+
+/// Settings listed at the end of a search.
+const SHOWN: usize = 10;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Found {
+    pub schema: &'static str,
+    /// The folder of the search.
+    pub search: String,
+    pub data: String,
+    /// Rows that were searched on; all labels as observed.
+    pub rows: usize,
+    pub settings: usize,
+    pub trials: usize,
+    pub folds: usize,
+    pub criterion: Criterion,
+    pub chosen: Choice,
+    /// What each criterion would have chosen.
+    pub by_criterion: Vec<(Criterion, Choice)>,
+    /// Where the settings stand, those of the last fold first and then by the criterion.
+    pub standings: Vec<Standing>,
+    pub failed: usize,
+    pub seed: u64,
+    pub version: &'static str,
+}
+
+impl Found {
+    pub fn new(
+        (search, data, rows): (String, String, usize),
+        config: &SearchConfig,
+        candidates: &[Candidate],
+        trials: &[Trial],
+    ) -> Result<Self> {
+        let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.setting.clone()).collect();
+        let by = |criterion: Criterion| choose(&settings, trials, criterion).map(|choice| (criterion, choice));
+        let (_, chosen) = by(config.criterion).ok_or_else(|| {
+            let first = trials.iter().find_map(|trial| trial.failure.clone()).unwrap_or_default();
+            Failure::input(format!("no setting could be judged by {}; {first}", config.criterion.name()))
+        })?;
+        let mut standings = standings(&settings, trials);
+        let score = |s: &Standing| s.verdict.and_then(|verdict| verdict.by(config.criterion)).unwrap_or(f64::MIN);
+        standings.sort_by(|a, b| b.folds.cmp(&a.folds).then(score(b).total_cmp(&score(a))));
+        Ok(Found {
+            schema: "cmrm/tune/1",
+            search,
+            data,
+            rows,
+            settings: settings.len(),
+            trials: trials.len(),
+            folds: config.folds,
+            criterion: config.criterion,
+            chosen,
+            by_criterion: Criterion::ALL.into_iter().filter_map(by).collect(),
+            standings,
+            failed: trials.iter().filter(|trial| trial.failure.is_some()).count(),
+            seed: config.seed,
+            version: env!("CARGO_PKG_VERSION"),
+        })
+    }
+
+    /// The end of a search in a terminal.
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out, false);
+        out
+    }
+
+    /// The same as Markdown.
+    pub fn to_markdown(&self) -> String {
+        let mut out = format!("# cmrm tune: {}\n\n", self.data);
+        self.write(&mut out, true);
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "\nSeed {}, cmrm {}. Every trial: trials.jsonl. Settings: best.toml.",
+            self.seed, self.version
+        );
+        out
+    }
+
+    fn write(&self, out: &mut String, markdown: bool) {
+        let (open, close, separator) = if markdown { ("| ", " |", " | ") } else { ("  ", "", "  ") };
+        let failed = if self.failed > 0 { format!(", {} of them failed", self.failed) } else { String::new() };
+        let _ = writeln!(
+            out,
+            "{} settings in {} trials{failed}, {} folds of {} rows; every number is by observed labels, partly wrong themselves.\n",
+            self.settings, self.trials, self.folds, self.rows
+        );
+        let head = |first: &str| {
+            let names = Criterion::ALL.iter().map(|criterion| criterion.name().to_owned());
+            [first.to_owned(), "folds".to_owned()].into_iter().chain(names).collect::<Vec<_>>()
+        };
+        let row = |first: &str, standing: &Standing| {
+            let cell = |criterion: &Criterion| {
+                let value = standing.verdict.and_then(|verdict| verdict.by(*criterion));
+                value.map_or_else(|| "–".to_owned(), |value| format!("{value:.4}"))
+            };
+            let cells = Criterion::ALL.iter().map(cell);
+            [first.to_owned(), standing.folds.to_string()].into_iter().chain(cells).collect::<Vec<_>>()
+        };
+        let rows: Vec<_> = self.standings.iter().take(SHOWN).map(|s| row(&s.setting, s)).collect();
+        write_rows(out, open, close, separator, &head("setting"), &rows, markdown);
+        let _ = writeln!(out, "\nWhat each criterion would have chosen:\n");
+        let of = |choice: &Choice| self.standings.iter().find(|standing| standing.setting == choice.setting);
+        let rows: Vec<_> = self
+            .by_criterion
+            .iter()
+            .filter_map(|(criterion, choice)| {
+                let mut cells = row(criterion.name(), of(choice)?);
+                cells[1] = choice.setting.clone();
+                Some(cells)
+            })
+            .collect();
+        let mut names = head("criterion");
+        names[1] = "setting".into();
+        write_rows(out, open, close, separator, &names, &rows, markdown);
+        let _ = writeln!(out, "\nChosen by {}: {}.{}", self.criterion.name(), self.chosen.setting, self.reason());
+    }
+
+    /// Why the best on paper was not taken.
+    fn reason(&self) -> String {
+        match (&self.chosen.lead, self.chosen.best == self.chosen.setting) {
+            (Some((lead, error)), false) => format!(
+                "\n{} leads by {:.4}, not more than chance (standard error {:.4} over the folds), so the settings stay as they were.",
+                self.chosen.best, lead, error
+            ),
+            _ => String::new(),
+        }
+    }
+}

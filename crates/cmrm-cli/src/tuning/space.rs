@@ -1,0 +1,192 @@
+//! What a search tries.
+
+use clap::Args;
+use cmrm::envelope::Preset;
+use cmrm::loss::{Gce, LossConfig};
+use cmrm_train::train::{Arm, Selection};
+use cmrm_train::tune::Setting;
+use serde::{Deserialize, Serialize};
+
+use crate::args::parse_loss;
+use crate::config::FitConfig;
+use crate::failure::{Failure, Result};
+
+/// Lists of values to try; every combination is a setting. An empty list stands for the search's own.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Space {
+    /// Presets to try; all if absent. Only robust is varied, the others are tried as they are.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub presets: Vec<Preset>,
+    /// Weights of the envelope; a third, once and three times the preset's if absent.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub lambdas: Vec<f64>,
+    /// Shares of the margins below the threshold; 0.3 and the preset's if absent.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub alphas: Vec<f64>,
+    /// Widths of the soft filter; half, once and twice the preset's if absent.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub temperatures: Vec<f64>,
+    /// Base losses; the configured one if absent, and gce beside cross-entropy.
+    #[arg(long, value_delimiter = ',', value_parser = parse_loss, value_name = "LIST")]
+    pub losses: Vec<LossConfig>,
+    /// Learning rates; the configured one if absent.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub learning_rates: Vec<f64>,
+    /// Penalties on the weights; the configured one if absent.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub l2s: Vec<f64>,
+    /// Lengths of the training; the configured one and a quarter of it if absent.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub epoch_counts: Vec<usize>,
+}
+
+/// A setting, and the configuration that `fit` takes for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    pub config: FitConfig,
+    pub setting: Setting,
+}
+
+impl Candidate {
+    fn new(config: FitConfig, name: String, keep: bool) -> Result<Self> {
+        let train = config.train_config();
+        if train.selection != Selection::Last {
+            return Err(Failure::input(
+                "a search judges by the rows that --patience would choose the epoch by; leave --patience out",
+            ));
+        }
+        let envelope = config.envelope();
+        envelope.validate()?;
+        train.validate()?;
+        // Without its weight the envelope is the base loss; the plain arm computes the same and faster.
+        let arm = match envelope.lambda {
+            0.0 => Arm::base(config.loss),
+            _ => Arm::envelope("", config.loss, envelope),
+        };
+        Ok(Candidate { config, setting: Setting { name, train, arm, keep } })
+    }
+}
+
+impl Space {
+    /// Every combination, the plain ones first. The configured settings are always among them, and kept to the end.
+    pub fn candidates(&self, config: &FitConfig) -> Result<Vec<Candidate>> {
+        let or = |list: &[f64], own: &[f64]| if list.is_empty() { own.to_vec() } else { list.to_vec() };
+        let epochs = match &self.epoch_counts[..] {
+            [] => vec![config.epochs, (config.epochs / 4).max(1)],
+            list => list.to_vec(),
+        };
+        let losses = match (&self.losses[..], config.loss) {
+            ([], LossConfig::CrossEntropy) => vec![config.loss, LossConfig::Gce { q: Gce::DEFAULT_Q }],
+            ([], loss) => vec![loss],
+            (list, _) => list.to_vec(),
+        };
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut add = |config: FitConfig, keep: bool| -> Result<()> {
+            let name = name_of(&config);
+            if found.iter().all(|candidate| candidate.setting.name != name) {
+                found.push(Candidate::new(config, name, keep)?);
+            }
+            Ok(())
+        };
+        add(config.clone(), true)?;
+        for learning_rate in or(&self.learning_rates, &[config.learning_rate]) {
+            for l2 in or(&self.l2s, &[config.l2]) {
+                for &epochs in &epochs {
+                    for &loss in &losses {
+                        let shared = FitConfig { learning_rate, l2, epochs, loss, ..config.clone() };
+                        for changed in self.envelopes(&shared) {
+                            add(changed, false)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The base loss, the presets as they are, and `robust` varied.
+    fn envelopes(&self, config: &FitConfig) -> Vec<FitConfig> {
+        let or = |list: &[f64], own: &[f64]| if list.is_empty() { own.to_vec() } else { list.to_vec() };
+        let presets = if self.presets.is_empty() { Preset::ALL.to_vec() } else { self.presets.clone() };
+        let plain = FitConfig {
+            preset: Preset::Robust,
+            lambda: None,
+            alpha: None,
+            temperature: None,
+            start: None,
+            ..config.clone()
+        };
+        let mut all = vec![FitConfig { lambda: Some(0.0), ..plain.clone() }];
+        all.extend(presets.iter().map(|&preset| FitConfig { preset, ..plain.clone() }));
+        let varied = if presets.contains(&Preset::Robust) { Some(Preset::Robust) } else { presets.first().copied() };
+        let Some(preset) = varied else { return all };
+        let own = preset.config(&config.loss);
+        for lambda in or(&self.lambdas, &[own.lambda / 3.0, own.lambda, own.lambda * 3.0]) {
+            for alpha in or(&self.alphas, &[0.3, own.alpha]) {
+                for temperature in
+                    or(&self.temperatures, &[own.temperature / 2.0, own.temperature, own.temperature * 2.0])
+                {
+                    // A value that is the preset's own is not written down as another.
+                    let set = |value: f64, own: f64| (value != own).then_some(value);
+                    all.push(FitConfig {
+                        preset,
+                        lambda: set(lambda, own.lambda),
+                        alpha: set(alpha, own.alpha),
+                        temperature: set(temperature, own.temperature),
+                        ..plain.clone()
+                    });
+                }
+            }
+        }
+        all
+    }
+}
+
+/// The short list of `fit --auto`: the settings as they are, no envelope, and the weights and share that matter most.
+pub fn auto_candidates(config: &FitConfig) -> Result<Vec<Candidate>> {
+    let own = config.envelope();
+    let with = |lambda: f64, alpha: f64| FitConfig { lambda: Some(lambda), alpha: Some(alpha), ..config.clone() };
+    let list = [
+        with(0.0, own.alpha),
+        with(own.lambda / 3.0, own.alpha),
+        with(own.lambda * 3.0, own.alpha),
+        with(own.lambda, 0.3),
+        with(own.lambda * 3.0, 0.3),
+    ];
+    let mut found = vec![Candidate::new(config.clone(), name_of(config), true)?];
+    for config in list {
+        let name = name_of(&config);
+        if found.iter().all(|candidate| candidate.setting.name != name) {
+            found.push(Candidate::new(config, name, false)?);
+        }
+    }
+    Ok(found)
+}
+
+/// What a setting is called: its values in full, so that the same values have the same name.
+fn name_of(config: &FitConfig) -> String {
+    let envelope = config.envelope();
+    let envelope = match envelope.lambda {
+        0.0 => "base".to_owned(),
+        lambda => format!(
+            "{} λ {} α {} temp {}",
+            config.preset.name(),
+            tidy(lambda),
+            tidy(envelope.alpha),
+            tidy(envelope.temperature)
+        ),
+    };
+    let loss = match config.loss {
+        LossConfig::Focal { gamma } => format!("focal:{gamma}"),
+        LossConfig::Gce { q } => format!("gce:{q}"),
+        loss => loss.name().to_owned(),
+    };
+    let l2 = if config.l2 > 0.0 { format!(", l2 {}", config.l2) } else { String::new() };
+    format!("{envelope}, {loss}, rate {}, {} epochs{l2}", config.learning_rate, config.epochs)
+}
+
+/// Four digits are enough to tell settings apart.
+fn tidy(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
