@@ -1,6 +1,8 @@
 //! What the fuzz targets share: reading in every way there is, under small limits.
 #![forbid(unsafe_code)]
 
+pub mod training;
+
 use cmrm_data::preprocess::{MissingCells, Preprocess, PreprocessOptions};
 use cmrm_data::read::{Format, Limits, ReadOptions, Source, open, read, read_labels};
 use cmrm_data::{Input, LabelOptions, MissingLabels};

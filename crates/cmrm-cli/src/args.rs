@@ -45,8 +45,8 @@ pub enum Verb {
     /// Print the manual page.
     #[command(hide = true)]
     Man(crate::verbs::shell::ManArgs),
-    /// Rank the labels that look wrong, from a run's own record or from anyone's probabilities.
-    Audit(crate::verbs::audit::AuditArgs),
+    /// Rank the labels that look wrong: from a run's own record, by cross-fitting, or from anyone's probabilities.
+    Audit(Box<crate::verbs::audit::AuditArgs>),
     /// Apply a file of decisions (keep, relabel, drop) to a data file.
     Clean(crate::verbs::clean::CleanArgs),
     /// Make some labels of a data file wrong, for experiments.
@@ -56,7 +56,7 @@ pub enum Verb {
 }
 
 /// How a data file is read; shared by every verb that takes one.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct ReadArgs {
     /// Column of the labels: a name, or an index (negative from the end).
     #[arg(long, value_name = "NAME|INDEX", allow_hyphen_values = true)]
@@ -87,9 +87,6 @@ pub struct FitArgs {
     /// Test file, in the form of the data file; its labels count as clean.
     #[arg(long, value_name = "FILE")]
     pub test: Option<String>,
-    /// Settings as TOML; flags go over it.
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
     /// The run's folder; a free name under `runs/` if absent.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -108,6 +105,25 @@ pub struct FitArgs {
     /// Share of the training rows kept for validation and calibration, by their observed labels.
     #[arg(long, value_name = "SHARE")]
     pub validation_share: Option<f64>,
+    /// Train the envelope alone.
+    #[arg(long)]
+    pub no_base: bool,
+    /// First search for the envelope's weight and share by observed labels, in about the time of four such trainings.
+    #[arg(long)]
+    pub auto: bool,
+    /// Also train with other values of alpha and lambda, and show in the report how accuracy depends on them.
+    #[arg(long)]
+    pub sensitivity: bool,
+    #[command(flatten)]
+    pub model: ModelArgs,
+}
+
+/// What is trained and how; shared by every verb that trains.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+pub struct ModelArgs {
+    /// Settings as TOML; flags go over it.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// paper, authors or robust.
     #[arg(long)]
     pub preset: Option<Preset>,
@@ -156,15 +172,6 @@ pub struct FitArgs {
     /// Keep rows without a label aside instead of refusing them.
     #[arg(long)]
     pub hold_out_unlabelled: bool,
-    /// Train the envelope alone.
-    #[arg(long)]
-    pub no_base: bool,
-    /// First search for the envelope's weight and share by observed labels, in about the time of four such trainings.
-    #[arg(long)]
-    pub auto: bool,
-    /// Also train with other values of alpha and lambda, and show in the report how accuracy depends on them.
-    #[arg(long)]
-    pub sensitivity: bool,
     /// Seed of splits, noise, weights and order.
     #[arg(long)]
     pub seed: Option<u64>,

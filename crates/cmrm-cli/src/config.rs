@@ -13,8 +13,22 @@ use cmrm_train::schedule::ScheduleConfig;
 use cmrm_train::train::{ClassWeights, Method, Selection, TrainConfig};
 use serde::{Deserialize, Serialize};
 
-use crate::args::FitArgs;
+use crate::args::{FitArgs, ModelArgs, ReadArgs};
 use crate::failure::{Failure, Result, in_file};
+
+/// Sets the fields whose flags were given.
+macro_rules! set {
+    ($config:ident, $args:ident, $($field:ident),+) => {
+        $(if let Some(value) = $args.$field.clone() { $config.$field = value; })+
+    };
+}
+
+/// The same for fields that may stay empty.
+macro_rules! set_optional {
+    ($config:ident, $args:ident, $($field:ident),+) => {
+        $(if $args.$field.is_some() { $config.$field = $args.$field.clone(); })+
+    };
+}
 
 /// Which model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
@@ -131,54 +145,42 @@ impl Default for FitConfig {
 impl FitConfig {
     /// Defaults, the file, the flags, in this order.
     pub fn resolve(args: &FitArgs) -> Result<Self> {
-        let mut config = match (&args.config, &args.out) {
-            (Some(path), _) => FitConfig::read(path)?,
+        let mut config = match (&args.model.config, &args.out) {
             // The run's own settings are all that is needed to go on with it.
             (None, Some(out)) if args.resume => FitConfig::read(&out.join("config.toml"))?,
-            _ => FitConfig::default(),
+            (file, _) => FitConfig::read_or_default(file.as_deref())?,
         };
-        macro_rules! take {
-            ($($flag:expr => $field:ident),* $(,)?) => { $(if let Some(value) = $flag.clone() { config.$field = value; })* };
-        }
-        macro_rules! take_optional {
-            ($($flag:expr => $field:ident),* $(,)?) => { $(if $flag.is_some() { config.$field = $flag.clone(); })* };
-        }
-        take!(
-            args.data => data,
-            args.validation_share => validation_share,
-            args.preset => preset,
-            args.loss => loss,
-            args.model => model,
-            args.hidden => hidden,
-            args.optimiser => optimiser,
-            args.epochs => epochs,
-            args.batch => batch,
-            args.learning_rate => learning_rate,
-            args.l2 => l2,
-            args.seed => seed,
-        );
-        take_optional!(
-            args.read.label => label,
-            args.read.labels => labels,
-            args.read.id => id,
-            args.read.delimiter => delimiter,
-            args.test => test,
-            args.noise => noise,
-            args.test_share => test_share,
-            args.lambda => lambda,
-            args.alpha => alpha,
-            args.temperature => temperature,
-            args.start => start,
-            args.patience => patience,
-        );
-        config.no_header |= args.read.no_header;
-        config.hold_out_unlabelled |= args.hold_out_unlabelled;
+        set!(config, args, data, validation_share);
+        set_optional!(config, args, test, noise, test_share);
         config.base &= !args.no_base;
-        if args.impute {
-            config.preprocess.missing = MissingCells::Impute;
-        }
+        config.apply(&args.read, &args.model);
         config.check()?;
         Ok(config)
+    }
+
+    /// The settings of a verb that trains on `data` and keeps no run.
+    pub fn resolve_for(data: &str, read: &ReadArgs, model: &ModelArgs) -> Result<Self> {
+        let mut config = FitConfig::read_or_default(model.config.as_deref())?;
+        config.data = data.to_owned();
+        config.apply(read, model);
+        config.check()?;
+        Ok(config)
+    }
+
+    fn read_or_default(file: Option<&Path>) -> Result<Self> {
+        file.map_or_else(|| Ok(FitConfig::default()), FitConfig::read)
+    }
+
+    /// Puts the flags over what is there.
+    fn apply(&mut self, read: &ReadArgs, model: &ModelArgs) {
+        set_optional!(self, read, label, labels, id, delimiter);
+        self.no_header |= read.no_header;
+        set!(self, model, preset, loss, model, hidden, optimiser, epochs, batch, learning_rate, l2, seed);
+        set_optional!(self, model, lambda, alpha, temperature, start, patience);
+        self.hold_out_unlabelled |= model.hold_out_unlabelled;
+        if model.impute {
+            self.preprocess.missing = MissingCells::Impute;
+        }
     }
 
     /// Reads a TOML file; a key that is not known is refused with the closest one that is.

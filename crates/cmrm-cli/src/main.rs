@@ -5,11 +5,13 @@
 
 mod args;
 mod arms;
+mod audit;
 mod calibration;
 mod config;
 mod evaluation;
 mod failure;
 mod fitted;
+mod fold_progress;
 mod judge;
 mod load;
 mod margins;

@@ -131,3 +131,38 @@ fn anyones_probabilities_are_audited() {
     assert!(refused(folder.path(), &["audit", "nothing-here"]).contains("nothing-here: not a folder"));
     refused(folder.path(), &["audit"]);
 }
+
+#[test]
+fn a_data_set_is_audited_by_cross_fitting() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    json(folder.path(), &["noise", "digits", "--kind", "symmetric:0.2", "--seed", "3", "--out", "noisy.csv"]);
+    let (header, noisy) = csv(&at("noisy.csv"));
+    let flipped: Vec<String> = csv(&at("noisy.csv.flipped.csv")).1.into_iter().map(|flip| flip[0].clone()).collect();
+    let label = header.last().unwrap();
+    let folds = ["audit", "noisy.csv", "--label", label, "--folds", "3", "--epochs", "15", "--hidden", "48"];
+    let audit = json(folder.path(), &[&folds[..], &["--out", "s.csv", "--probabilities-out", "p.npy"]].concat());
+    assert_eq!((audit["rows"].as_u64(), audit["schema"].as_str()), (Some(1797), Some("cmrm/audit/1")));
+    let (_, suspects) = csv(&at("s.csv"));
+    // The most suspicious fifth, which is how many are wrong: mostly the ones that were made so.
+    let found = suspects.iter().take(flipped.len()).filter(|row| flipped.contains(&row[0])).count();
+    assert!(found as f64 > 0.85 * flipped.len() as f64, "{found} of {}", flipped.len());
+
+    // Neither threads nor the way of asking change a number.
+    json(folder.path(), &[&folds[..], &["--out", "t.csv", "--threads", "1"]].concat());
+    assert_eq!(fs::read(at("s.csv")).unwrap(), fs::read(at("t.csv")).unwrap());
+    let labels: String = noisy.iter().map(|row| format!("{}\n", row.last().unwrap())).collect();
+    fs::write(at("y.csv"), format!("label\n{labels}")).unwrap();
+    json(folder.path(), &["audit", "--pred-probs", "p.npy", "--labels", "y.csv", "--out", "u.csv"]);
+    assert_eq!(fs::read(at("s.csv")).unwrap(), fs::read(at("u.csv")).unwrap());
+    let plain = json(folder.path(), &[&folds[..], &["--no-envelope", "--score", "self_confidence"]].concat());
+    assert_ne!(plain["top"], audit["top"]);
+
+    let with = |more: &[&str]| refused(folder.path(), &[&["audit", "noisy.csv", "--label", label], more].concat());
+    assert!(with(&["--folds", "1"]).contains("--folds 1 is out of range: expected 2 to 1797"));
+    assert!(with(&[]).contains("need --folds K"));
+    assert!(with(&["--folds", "3", "--score", "margin"]).contains("normalized_margin"));
+    fs::write(at("rare.csv"), "x,y\n1,a\n2,a\n3,b\n").unwrap();
+    let words = refused(folder.path(), &["audit", "rare.csv", "--label", "y", "--folds", "2"]);
+    assert!(words.contains("class 'b' has a single row, 2"), "{words}");
+}

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cmrm::Scalar;
+use cmrm::error::{check_labels, check_length};
 use serde::{Deserialize, Serialize};
 
 use super::tensors::TensorFile;
@@ -204,6 +205,8 @@ fn take_record(tensors: &TensorFile, copy: usize, header: &Header, record: &mut 
     record.mean_weight = take("mean_weight")?;
     record.last_weight = take("last_weight")?;
     record.rival = tensors.take_integers(&format!("arm{copy}.record.rival"))?;
+    check_length("rivals against rows", header.rows, record.rival.len())?;
+    check_labels(&record.rival, header.classes)?;
     record.history = tensors.take::<f32>(&format!("arm{copy}.record.history"))?.0;
     record.epochs = header.recorded_epochs;
     Ok(())

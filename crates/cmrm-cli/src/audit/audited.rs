@@ -1,0 +1,155 @@
+//! What an audit found, as a table, as JSON and in words.
+
+use std::path::PathBuf;
+
+use cmrm::audit::Audit;
+use cmrm_data::table::Values;
+use cmrm_data::{Column, Table};
+use serde_json::{Value, json};
+
+use crate::failure::Result;
+use crate::verbs::audit::AuditArgs;
+use crate::whole::tidy;
+
+/// Pairs of labels named on a terminal.
+const PAIRS: usize = 10;
+
+/// An audit with what belongs to its rows.
+pub struct Audited {
+    pub audit: Audit,
+    /// Where each row stands in the data.
+    pub rows: Vec<u64>,
+    pub labels: Vec<u32>,
+    pub classes: Vec<String>,
+    /// Further columns, by name.
+    pub more: Vec<(&'static str, Vec<f64>)>,
+    /// Whether the label is truly wrong, where that is known.
+    pub wrong: Option<Vec<bool>>,
+    pub source: PathBuf,
+}
+
+impl Audited {
+    /// Share of the rows that are issues.
+    pub fn share(&self) -> f64 {
+        if self.rows.is_empty() { 0.0 } else { self.audit.issue_count() as f64 / self.rows.len() as f64 }
+    }
+
+    fn name(&self, class: u32) -> &str {
+        &self.classes[class as usize]
+    }
+
+    /// All rows, most suspicious first.
+    pub fn table(&self) -> Result<Table> {
+        let order = || self.audit.order.iter().map(|&at| at as usize);
+        let names = |labels: &[u32]| order().map(|at| self.name(labels[at])).collect::<Vec<_>>();
+        let numbers = |values: &[f32]| order().map(|at| tidy(values[at])).collect::<Vec<f64>>();
+        let audit = &self.audit;
+        let mut columns = vec![
+            Column::numeric("row", order().map(|at| self.rows[at] as f64).collect()),
+            Column::new("is_label_issue", Values::Boolean(order().map(|at| audit.is_label_issue[at]).collect())),
+            Column::numeric("label_score", numbers(&audit.label_score)),
+            Column::categorical("given_label", &names(&self.labels)),
+            Column::categorical("predicted_label", &names(&audit.predicted_label)),
+            Column::categorical("suggested_label", &names(&audit.suggested_label)),
+            Column::numeric("margin", numbers(&audit.margin)),
+        ];
+        for (name, values) in &self.more {
+            columns.push(Column::numeric(*name, order().map(|at| values[at]).collect()));
+        }
+        columns.push(Column::numeric("rank", (0..self.rows.len()).map(|rank| rank as f64).collect()));
+        Ok(Table::new(columns)?)
+    }
+
+    /// Estimated share of wrong labels, and what the estimate rests on.
+    fn noise(&self) -> (f64, &'static str) {
+        match &self.audit.noise {
+            Some(noise) => (noise.rate(), "confident joint"),
+            None => (self.share(), "share of label issues"),
+        }
+    }
+
+    /// Truly wrong labels among the issues, and issues among the truly wrong labels.
+    fn precision_and_recall(&self) -> Option<(Option<f64>, Option<f64>)> {
+        let wrong = self.wrong.as_ref()?;
+        let found = wrong.iter().zip(&self.audit.is_label_issue).filter(|(wrong, issue)| **wrong && **issue).count();
+        let share = |of: usize| (of > 0).then(|| found as f64 / of as f64);
+        Some((share(self.audit.issue_count()), share(wrong.iter().filter(|&&wrong| wrong).count())))
+    }
+
+    /// The object of `--json`.
+    pub fn json(&self, args: &AuditArgs, failed: bool) -> Value {
+        let (rate, basis) = self.noise();
+        let pairs: Vec<Value> = self.audit.suggestions.most_frequent().into_iter().map(|(given, suggested, count)| {
+            json!({ "given_label": self.name(given), "suggested_label": self.name(suggested), "count": count })
+        }).collect();
+        let top: Vec<Value> = self.audit.issues().take(args.top).map(|at| {
+            let at = at as usize;
+            let mut row = json!({
+                "row": self.rows[at], "is_label_issue": true, "label_score": tidy(self.audit.label_score[at]),
+                "given_label": self.name(self.labels[at]), "predicted_label": self.name(self.audit.predicted_label[at]),
+                "suggested_label": self.name(self.audit.suggested_label[at]), "margin": tidy(self.audit.margin[at]),
+                "rank": self.audit.rank[at],
+            });
+            for (name, values) in &self.more {
+                row[*name] = values[at].into();
+            }
+            row
+        }).collect();
+        let known = self.precision_and_recall();
+        json!({
+            "schema": "cmrm/audit/1", "source": self.source, "rows": self.rows.len(), "classes": self.classes,
+            "issues": self.audit.issue_count(), "share": self.share(), "noise_rate": rate, "noise_rate_from": basis,
+            "precision": known.and_then(|known| known.0), "recall": known.and_then(|known| known.1),
+            "pairs": pairs, "top": top, "out": args.out, "fail_above": args.fail_above, "failed": failed,
+        })
+    }
+
+    /// For people.
+    pub fn text(&self, args: &AuditArgs) -> String {
+        let (rate, basis) = self.noise();
+        let mut text = format!(
+            "{}: {} of {} labels look wrong ({:.1} %); estimated noise {:.1} % ({basis})\n",
+            self.source.display(),
+            self.audit.issue_count(),
+            self.rows.len(),
+            100.0 * self.share(),
+            100.0 * rate
+        );
+        if let Some((Some(precision), Some(recall))) = self.precision_and_recall() {
+            text += &format!(
+                "truly wrong among them {:.1} %; found of the truly wrong {:.1} %\n",
+                100.0 * precision,
+                100.0 * recall
+            );
+        }
+        let top: Vec<usize> = self.audit.issues().take(args.top).map(|at| at as usize).collect();
+        if !top.is_empty() {
+            text += &format!(
+                "\n{:>6} {:>9}  {:<16} {:<16} {:>7} {:>7}\n",
+                "RANK", "ROW", "GIVEN", "SUGGESTED", "SCORE", "MARGIN"
+            );
+        }
+        for at in top {
+            text += &format!(
+                "{:>6} {:>9}  {:<16} {:<16} {:>7.4} {:>7.4}\n",
+                self.audit.rank[at],
+                self.rows[at],
+                self.name(self.labels[at]),
+                self.name(self.audit.suggested_label[at]),
+                self.audit.label_score[at],
+                self.audit.margin[at]
+            );
+        }
+        let pairs = self.audit.suggestions.most_frequent();
+        if !pairs.is_empty() {
+            text += &format!("\n{:>6}  {:<16} {:<16}\n", "COUNT", "GIVEN", "SUGGESTED");
+        }
+        for (given, suggested, count) in pairs.into_iter().take(PAIRS) {
+            text += &format!("{count:>6}  {:<16} {:<16}\n", self.name(given), self.name(suggested));
+        }
+        if let Some(out) = &args.out {
+            text += &format!("\nall rows: {}\n", out.display());
+        }
+        text
+    }
+}

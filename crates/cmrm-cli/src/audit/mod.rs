@@ -1,0 +1,11 @@
+//! The three ways to an audit: a run's own record, cross-fitting, anyone's probabilities.
+
+mod audited;
+mod folds;
+mod probabilities;
+mod record;
+
+pub use audited::Audited;
+pub use folds::{Folds, from_folds};
+pub use probabilities::from_probabilities;
+pub use record::from_run;

@@ -1,0 +1,97 @@
+//! The audit of probabilities that someone else's model gave.
+
+use std::path::Path;
+
+use cmrm::audit::{AuditOptions, rank};
+use cmrm_data::read::{ReadOptions, Source, read, read_labels};
+use cmrm_data::table::Values;
+use cmrm_data::{Array, Column, Features, LabelOptions, LabelledRows};
+
+use super::Audited;
+use crate::failure::{Failure, Result};
+
+/// From anyone's probabilities.
+pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOptions) -> Result<Audited> {
+    let (array, names) = probabilities(path)?;
+    let column = read_labels(&Source::file(labels_path), &ReadOptions::default())?;
+    if column.len() != array.rows() {
+        return Err(Failure::input(format!(
+            "{}: {} labels for the {} rows of {}; give one a row",
+            labels_path.display(),
+            column.len(),
+            array.rows(),
+            path.display()
+        )));
+    }
+    let (labels, classes) = class_indices(&column, names, array.width(), labels_path, path)?;
+    let audit = rank(array.matrix()?, &labels, options)
+        .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+    let rows = (0..labels.len() as u64).collect();
+    Ok(Audited { audit, rows, labels, classes, more: Vec::new(), wrong: None, source: path.to_owned() })
+}
+
+/// The matrix, and the names of its columns where it has any.
+fn probabilities(path: &Path) -> Result<(Array, Option<Vec<String>>)> {
+    let table = match read(&Source::file(path), &ReadOptions::default())?.features {
+        Features::Array(array) => return Ok((array, None)),
+        Features::Table(table) => table,
+    };
+    let width = table.columns().len();
+    let mut values = vec![0.0; table.rows() * width];
+    for (at, column) in table.columns().iter().enumerate() {
+        let bad = |what: &str| Failure::input(format!("{}: column '{}' {what}", path.display(), column.name));
+        let Values::Numeric(numbers) = &column.values else {
+            return Err(bad("holds no numbers; leave only probabilities in the file"));
+        };
+        if let Some(row) = (0..numbers.len()).find(|&row| column.missing.at(row)) {
+            return Err(bad(&format!("has no number in row {row}; fill it in or delete the row")));
+        }
+        for (row, &number) in numbers.iter().enumerate() {
+            values[row * width + at] = number as f32;
+        }
+    }
+    let names = (!table.unnamed()).then(|| table.names().into_iter().map(str::to_owned).collect());
+    Ok((Array::new(values, width)?, names))
+}
+
+/// Labels are indices of columns, or names of columns, or as many names as there are columns, in sorted order.
+fn class_indices(
+    column: &Column,
+    names: Option<Vec<String>>,
+    width: usize,
+    labels_path: &Path,
+    path: &Path,
+) -> Result<(Vec<u32>, Vec<String>)> {
+    let in_labels = |error: cmrm_data::Error| Failure::from(error.in_file(labels_path.display()));
+    if let Some(names) = names {
+        let known = LabelOptions { classes: Some(names.clone()), ..LabelOptions::default() };
+        if let Ok(encoded) = LabelledRows::encode(column, 0, &known) {
+            return Ok((encoded.labels.indices, names));
+        }
+    }
+    let texts: Vec<_> = (0..column.len()).map(|row| column.text(row)).collect();
+    let numbers: Option<Vec<i64>> = texts.iter().map(|text| text.as_ref()?.trim().parse().ok()).collect();
+    if let Some(numbers) = numbers {
+        let index = |(row, &number): (usize, &i64)| match u32::try_from(number) {
+            Ok(label) if (label as usize) < width => Ok(label),
+            _ => Err(Failure::input(format!(
+                "{}: row {row}: label {number} is no column of {}, which has {width}: 0 to {}; map the labels to column indices",
+                labels_path.display(),
+                path.display(),
+                width.saturating_sub(1)
+            ))),
+        };
+        let labels = numbers.iter().enumerate().map(index).collect::<Result<_>>()?;
+        return Ok((labels, (0..width).map(|class| class.to_string()).collect()));
+    }
+    let labels = LabelledRows::encode(column, 0, &LabelOptions::default()).map_err(in_labels)?.labels;
+    if labels.classes.len() != width {
+        return Err(Failure::input(format!(
+            "{}: {} different names, but {} has {width} columns; give the labels as column indices",
+            labels_path.display(),
+            labels.classes.len(),
+            path.display()
+        )));
+    }
+    Ok((labels.indices, labels.classes))
+}

@@ -1,0 +1,59 @@
+//! The seeds of the fuzz targets `model` and `checkpoint` are files of the present formats.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use cmrm::loss::LossConfig;
+use cmrm_train::model::ModelConfig;
+use cmrm_train::stored::TensorFile;
+use cmrm_train::train::{Silent, Trainer};
+use cmrm_train::{Checkpoint, Model};
+
+#[test]
+fn models_and_checkpoints_of_the_corpus_can_be_read() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    for name in ["adam", "sgd", "lbfgs"] {
+        let read = |target: &str| fs::read(corpus.join(target).join(name)).unwrap();
+        let model = Model::<f32>::from_bytes(&read("model")).unwrap();
+        assert_eq!(model.classes(), 3, "{name}");
+        assert!(Model::<f64>::from_bytes(&read("model")).is_err(), "{name}: single precision is not double");
+        assert_eq!(Checkpoint::from_bytes(&read("checkpoint")).unwrap().epochs_done(), 2, "{name}");
+    }
+}
+
+#[test]
+fn what_the_corpus_holds_beside_the_seeds_is_read_or_refused() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    for target in ["model", "checkpoint"] {
+        for file in fs::read_dir(corpus.join(target)).unwrap() {
+            let bytes = fs::read(file.unwrap().path()).unwrap();
+            for cut in [0, bytes.len() / 3, bytes.len().saturating_sub(1)] {
+                assert!(Model::<f32>::from_bytes(&bytes[..cut]).is_err());
+                assert!(Checkpoint::from_bytes(&bytes[..cut]).is_err());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_with_rivals_that_are_no_classes_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("checkpoint.safetensors");
+    let data = common::blobs(40, 3, 2, 0.1, 1);
+    let config = common::adam(ModelConfig::linear(), 2, Some(16));
+    let fresh = || Trainer::new(config.clone(), common::arms(LossConfig::CrossEntropy), 2, data.examples(), None).unwrap();
+    let mut trained = fresh();
+    trained.run(&mut Silent).unwrap();
+    Checkpoint::of(&trained).write(&path).unwrap();
+    let (header, file): (serde_json::Value, _) = TensorFile::from_bytes(&fs::read(&path).unwrap()).unwrap();
+    for (rivals, part) in [(vec![2; 40], "class"), (vec![1; 39], "rivals against rows")] {
+        let mut spoilt = file.clone();
+        spoilt.put_integers("arm0.record.rival", &rivals);
+        let checkpoint = Checkpoint::from_bytes(&spoilt.to_bytes(&header).unwrap()).unwrap();
+        let message = checkpoint.resume(&mut fresh()).unwrap_err().to_string();
+        assert!(message.contains(part), "{message}");
+    }
+    Checkpoint::from_bytes(&file.to_bytes(&header).unwrap()).unwrap().resume(&mut fresh()).unwrap();
+}
