@@ -166,7 +166,7 @@ pub struct ModelArgs {
     /// Choose the epoch with the best accuracy on observed validation labels, and stop after this many without a better.
     #[arg(long, value_name = "EPOCHS")]
     pub patience: Option<usize>,
-    /// Fill in missing cells instead of refusing them.
+    /// Fill in missing cells, NaN among them, instead of refusing them.
     #[arg(long)]
     pub impute: bool,
     /// Keep rows without a label aside instead of refusing them.

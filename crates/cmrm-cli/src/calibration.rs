@@ -6,7 +6,7 @@ use cmrm::Matrix;
 use cmrm_train::stored::TensorFile;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result, in_file};
+use crate::failure::{Result, in_file, in_stored};
 
 /// Probabilities and observed labels of the calibration rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,11 +34,11 @@ impl Calibration {
         file.put("probabilities", &[self.labels.len(), self.classes], &self.probabilities);
         file.put_integers("labels", &self.labels);
         let header = Header { kind: "calibration".into(), format: 1, classes: self.classes };
-        file.write(path, &header).map_err(|e| Failure::input(format!("{}: {e}", path.display())))
+        file.write(path, &header).map_err(|error| in_stored(path, error))
     }
 
     pub fn read(path: &Path) -> Result<Self> {
-        let named = |e: cmrm_train::Error| Failure::input(format!("{}: {e}", path.display()));
+        let named = |error: cmrm_train::Error| in_stored(path, error);
         let bytes = std::fs::read(path).map_err(|error| in_file(path, error))?;
         let (header, file): (Header, _) = TensorFile::from_bytes(&bytes).map_err(named)?;
         let labels = file.take_integers("labels").map_err(named)?;

@@ -180,6 +180,7 @@ impl FitConfig {
         self.hold_out_unlabelled |= model.hold_out_unlabelled;
         if model.impute {
             self.preprocess.missing = MissingCells::Impute;
+            self.preprocess.nan_is_missing = true;
         }
     }
 

@@ -31,6 +31,11 @@ impl Failure {
         Failure { code: INTERRUPTED, message: message.to_string() }
     }
 
+    /// Names the data that it is about.
+    pub fn in_data(self, source: &str) -> Self {
+        Failure { message: format!("{source}: {}", self.message), ..self }
+    }
+
     /// Says it and gives the exit code.
     pub fn report(&self, terminal: &Terminal) -> ExitCode {
         terminal.error(&self.message, self.code);
@@ -55,6 +60,14 @@ macro_rules! from_error {
 }
 
 from_error!(cmrm::Error, cmrm_train::Error, cmrm_data::Error, cmrm_data::catalogue::Error);
+
+/// Names the file in an error about what it holds; an error of the operating system names it already.
+pub fn in_stored(path: &std::path::Path, error: cmrm_train::Error) -> Failure {
+    match error {
+        cmrm_train::Error::File { .. } => Failure::input(error),
+        _ => Failure::input(format!("{}: {error}", path.display())),
+    }
+}
 
 /// Names the file in an error of the operating system, and the way out where there is one.
 pub fn in_file(path: &std::path::Path, error: std::io::Error) -> Failure {

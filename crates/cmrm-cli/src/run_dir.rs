@@ -8,7 +8,7 @@ use cmrm_train::Model;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result, in_file};
+use crate::failure::{Failure, Result, in_file, in_stored};
 
 /// Version of the folder's layout; a reader refuses any other.
 const FORMAT: u32 = 1;
@@ -161,7 +161,7 @@ impl RunDir {
     pub fn read_model(&self, arm: &str, info: &RunInfo) -> Result<Model<f32>> {
         let path = self.model_file(arm, &info.chosen);
         let bytes = fs::read(&path).map_err(|error| in_file(&path, error))?;
-        Model::from_bytes(&bytes).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
+        Model::from_bytes(&bytes).map_err(|error| in_stored(&path, error))
     }
 }
 

@@ -27,10 +27,11 @@ pub fn draw(labels: &[u32], classes: &[String], test: f64, validation: f64, seed
         let left = rows.len() - tests - validations;
         if left == 0 && !rows.is_empty() {
             return Err(Failure::input(format!(
-                "class '{}' has {} rows, too few to leave one for training; collect more, or lower test-share and \
+                "class '{}' has {} row{}, too few to leave one for training; collect more, or lower test-share and \
                  validation-share",
                 classes[class],
-                rows.len()
+                rows.len(),
+                if rows.len() == 1 { "" } else { "s" }
             )));
         }
         let rest = rows.split_off(tests);

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{cmrm, refuse, succeed, write_table};
+use common::{cmrm, succeed, write_table};
 use serde_json::Value;
 
 const QUICK: [&str; 4] = ["--epochs", "4", "--hidden", "16"];
@@ -79,51 +79,6 @@ fn settings_printed_by_a_dry_run_come_back_by_config() {
     let flags_win = succeed(folder.path(), &["fit", "--config", "fit.toml", "--lambda", "3", "--dry-run"]);
     assert!(flags_win.contains("lambda = 3.0"), "{flags_win}");
     assert!(!folder.path().join("runs").exists());
-}
-
-#[test]
-fn bad_input_is_refused_with_the_place_and_the_way_out() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    write_table(&at("good.csv"), 60);
-    let good = fs::read_to_string(at("good.csv")).unwrap();
-    let refused = |arguments: &[&str], expected: &[&str]| {
-        let words = refuse(folder.path(), arguments);
-        for part in expected {
-            assert!(words.contains(part), "{arguments:?} lacks '{part}':\n{words}");
-        }
-    };
-    refused(&["fit"], &["no data", "cmrm fit digits"]);
-    refused(&["fit", "digitz"], &["digitz", "digits"]);
-    refused(&["fit", "absent.csv", "--label", "y"], &["absent.csv"]);
-    refused(&["fit", "good.csv", "--label", "churnd"], &["good.csv", "churnd", "churned"]);
-    refused(&["fit", "good.csv"], &["good.csv", "label"]);
-    fs::write(at("ragged.csv"), format!("{good}30,free,4\n")).unwrap();
-    refused(&["fit", "ragged.csv", "--label", "churned"], &["ragged.csv", "60", "3", "4"]);
-    fs::write(at("blank.csv"), format!("{good}30,free,4,\n")).unwrap();
-    refused(&["fit", "blank.csv", "--label", "churned"], &["blank.csv", "60", "churned", "label is missing"]);
-    fs::write(at("hole.csv"), format!("{good},free,4,yes\n")).unwrap();
-    refused(&["fit", "hole.csv", "--label", "churned", "--validation-share", "0"], &["60", "age", "missing"]);
-    fs::write(at("infinite.csv"), format!("{good}inf,free,4,yes\n")).unwrap();
-    refused(&["fit", "infinite.csv", "--label", "churned", "--validation-share", "0"], &["60", "age"]);
-    fs::write(at("one.csv"), "a,y\n1,no\n2,no\n").unwrap();
-    refused(&["fit", "one.csv", "--label", "y"], &["every label is 'no'", "two classes"]);
-    let many: String = (0..12).map(|i| format!("{i},no\n")).collect();
-    fs::write(at("few.csv"), format!("a,y\n{many}4,yes\n")).unwrap();
-    refused(&["fit", "few.csv", "--label", "y", "--validation-share", "0.9"], &["class 'yes'", "1 rows", "lower"]);
-    fs::write(at("double.csv"), "a,a,y\n1,2,no\n").unwrap();
-    refused(&["fit", "double.csv", "--label", "y"], &["'a' twice"]);
-    fs::write(at("latin.csv"), b"a,y\n1,caf\xe9\n").unwrap();
-    refused(&["fit", "latin.csv", "--label", "y"], &["latin.csv", "UTF-8"]);
-    fs::write(at("typo.toml"), "epoch = 3\n").unwrap();
-    refused(&["fit", "digits", "--config", "typo.toml"], &["typo.toml", "epoch", "did you mean 'epochs'"]);
-    refused(&["fit", "digits", "--alpha", "1"], &["alpha = 1", "(0, 1)"]);
-    refused(&["fit", "digits", "--noise", "symetric:0.4"], &["symetric"]);
-    fs::create_dir(at("full")).unwrap();
-    fs::write(at("full/file"), "").unwrap();
-    refused(&["fit", "digits", "--out", "full"], &["full", "not empty", "--resume"]);
-    fs::write(at("file"), "").unwrap();
-    refused(&["fit", "digits", "--out", "file/run"], &["file"]);
 }
 
 #[test]

@@ -196,7 +196,8 @@ impl Input {
                 expected: self.features.rows() as u64,
                 found: labels.len() as u64,
             })
-            .in_file(&self.source));
+            .in_file(&self.source)
+            .way_out("give one label a row, in the order of the rows"));
         }
         self.labels = Some(labels);
         Ok(self)
@@ -219,7 +220,9 @@ impl Input {
     /// Turns the labels into class indices.
     pub fn encode_labels(&self, options: &LabelOptions) -> Result<LabelledRows> {
         let labels = self.labels.as_ref().ok_or_else(|| {
-            Error::option("there are no labels").in_file(&self.source).way_out("name the label column or file")
+            Error::option("there are no labels")
+                .in_file(&self.source)
+                .way_out("name their column (--label) or their file (--labels)")
         })?;
         LabelledRows::encode(labels, self.features.first_row(), options).map_err(|error| error.in_file(&self.source))
     }

@@ -40,6 +40,7 @@ pub fn way_out(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "choose a folder that can be written to",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space or choose another folder",
+        ErrorKind::FileTooLarge => "raise the limit on the size of files (ulimit -f) or choose another folder",
         ErrorKind::NotFound | ErrorKind::NotADirectory => "make the folder first",
         _ => "",
     }

@@ -1,5 +1,7 @@
 //! The error type of the training engine.
 
+use std::path::{Path, PathBuf};
+
 use thiserror::Error;
 
 /// What can go wrong while training.
@@ -44,8 +46,26 @@ pub enum Error {
         reason: String,
     },
     /// A file could not be read or written.
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
+    #[error("{}: {source}{}", path.display(), way_out(source))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// An error of the operating system about a file.
+    pub(crate) fn in_file(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Error::File { path, source }
+    }
+}
+
+fn way_out(error: &std::io::Error) -> String {
+    let words = cmrm_files::way_out(error.kind());
+    if words.is_empty() { String::new() } else { format!("; {words}") }
 }
 
 /// Shorthand for a result with this crate's [`enum@Error`].

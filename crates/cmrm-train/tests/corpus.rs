@@ -43,7 +43,8 @@ fn a_checkpoint_with_rivals_that_are_no_classes_is_refused() {
     let path = folder.path().join("checkpoint.safetensors");
     let data = common::blobs(40, 3, 2, 0.1, 1);
     let config = common::adam(ModelConfig::linear(), 2, Some(16));
-    let fresh = || Trainer::new(config.clone(), common::arms(LossConfig::CrossEntropy), 2, data.examples(), None).unwrap();
+    let fresh =
+        || Trainer::new(config.clone(), common::arms(LossConfig::CrossEntropy), 2, data.examples(), None).unwrap();
     let mut trained = fresh();
     trained.run(&mut Silent).unwrap();
     Checkpoint::of(&trained).write(&path).unwrap();

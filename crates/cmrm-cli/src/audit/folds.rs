@@ -44,7 +44,8 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
     let known = LabelOptions { missing, classes: loaded.classes.clone() };
     let labelled = loaded.train.encode_labels(&known)?;
     let (labels, classes) = (&labelled.labels.indices, &labelled.labels.classes);
-    let fold_of = assign(labels, classes, folds.count, config.seed)?;
+    let fold_of =
+        assign(labels, classes, folds.count, config.seed).map_err(|failure| failure.in_data(&loaded.train.source))?;
     let arm = arms(config).into_iter().rfind(|_| true).ok_or_else(|| Failure::input("no arm to train"))?;
     let arm = if folds.no_envelope { Arm::base(config.loss) } else { arm };
     terminal.say(format!(

@@ -14,7 +14,7 @@ use crate::args::FitArgs;
 use crate::arms::{BASE, arms};
 use crate::calibration::Calibration;
 use crate::config::FitConfig;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, in_stored};
 use crate::load::{Loaded, load};
 use crate::margins::write_margins;
 use crate::progress::{Watch, interrupted, watch_interrupts};
@@ -85,9 +85,11 @@ pub fn prepare(config: &FitConfig, loaded: Loaded, terminal: &Terminal) -> Resul
     let LabelledRows { labels, rows, unlabelled } = &labelled;
     let has_test = loaded.test.is_some();
     let split =
-        draw(&labels.indices, &labels.classes, config.test_share(has_test), config.validation_share, config.seed)?;
+        draw(&labels.indices, &labels.classes, config.test_share(has_test), config.validation_share, config.seed)
+            .map_err(|failure| failure.in_data(&loaded.train.source))?;
     let training_rows: Vec<usize> = split.train.iter().map(|&i| rows[i]).collect();
-    let (preprocess, notes) = Preprocess::fit(&loaded.train.features, &training_rows, &config.preprocess)?;
+    let (preprocess, notes) = Preprocess::fit(&loaded.train.features, &training_rows, &config.preprocess)
+        .map_err(|error| error.in_file(&loaded.train.source))?;
     let (mut data, more) = preprocess.dataset(&loaded.train, &labelled)?;
     for note in notes.iter().chain(&more) {
         terminal.say(format!("note: {note}"));
@@ -169,7 +171,7 @@ fn train(
     if resume && checkpoint.exists() {
         Checkpoint::read(&checkpoint)
             .and_then(|saved| saved.resume(&mut trainer))
-            .map_err(|error| Failure::input(format!("{}: {error}", checkpoint.display())))?;
+            .map_err(|error| in_stored(&checkpoint, error))?;
         terminal.say(format!("resumed after epoch {}", trainer.epochs_done()));
     }
     watch_interrupts();

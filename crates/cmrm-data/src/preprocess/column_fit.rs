@@ -266,13 +266,13 @@ pub(super) fn missing_cell(row: u64, column: &str) -> Error {
     Error::new(Problem::MissingCell)
         .at_row(row)
         .in_column(column)
-        .way_out("fill it in, ignore the column, or have missing cells imputed (missing = impute)")
+        .way_out("fill it in, ignore the column, or have missing cells imputed (--impute, or missing = \"impute\" in the settings)")
 }
 
 pub(super) fn non_finite(value: f64, row: u64, column: &str) -> Error {
     Error::new(Problem::NonFinite { value: value.to_string() }).at_row(row).in_column(column).way_out(
         if value.is_nan() {
-            "correct it, ignore the column, or count NaN as missing (nan-is-missing) and have it imputed"
+            "correct it, ignore the column, or have it imputed (--impute, or nan-is-missing in the settings)"
         } else {
             "correct it or ignore the column"
         },

@@ -2,6 +2,10 @@
 
 /// Most bytes that one compressed member or file may unpack to, unless set otherwise.
 pub const MAX_UNPACKED_BYTES: u64 = 16 << 30;
+/// What a compressed file may unpack to whatever its own size, in bytes.
+const HARMLESS_BYTES: u64 = 256 << 20;
+/// How many times its own size a larger file may unpack to; real tables and arrays stay far below.
+const MOST_TIMES_ITS_SIZE: u64 = 200;
 /// Most bytes of an NPY header; real ones have about a hundred.
 pub const MAX_NPY_HEADER_BYTES: u64 = 1 << 16;
 /// Most dimensions of an array.
@@ -20,6 +24,14 @@ pub struct Limits {
     pub unpacked_bytes: u64,
     /// Most bytes that one page of a Parquet column may unpack to.
     pub page_bytes: u64,
+}
+
+impl Limits {
+    /// Most bytes that a compressed file of `packed` bytes may unpack to: a small file that stands for very much is more
+    /// likely an attack on the memory than data.
+    pub(crate) fn of_packed(&self, packed: u64) -> u64 {
+        self.unpacked_bytes.min(packed.saturating_mul(MOST_TIMES_ITS_SIZE).max(HARMLESS_BYTES))
+    }
 }
 
 impl Default for Limits {

@@ -6,7 +6,7 @@ use zip::ZipArchive;
 
 use super::arrays::choose;
 use super::npy::Open;
-use super::source::{Bounded, Content};
+use super::source::{Bounded, Content, UNPACK_FIRST};
 use super::{ReadOptions, Source};
 use crate::dataset::{Features, Input};
 use crate::error::{Error, Problem, Result};
@@ -33,7 +33,7 @@ fn read_here(source: &Source, options: &ReadOptions) -> Result<Input> {
         return Err(Error::new(Problem::Empty("the archive, which holds no NPY file,".into())));
     }
     let chosen = choose(&names, &options.arrays)?;
-    let limit = options.limits.unpacked_bytes;
+    let limit = options.limits.of_packed(source.size()?);
     let mut features = None;
     for at in chosen.features {
         let array = with_array(&mut archive, places[at], &names[at], limit, |open| open.features())?;
@@ -83,8 +83,7 @@ fn with_array<T>(
     let file = archive.by_index(place).map_err(malformed)?;
     if file.size() > limit {
         let what = format!("array '{name}', unpacked, in bytes,");
-        return Err(Error::new(Problem::TooLarge { what, size: file.size(), limit })
-            .way_out("unpack it with a tool you trust, or raise the limit"));
+        return Err(Error::new(Problem::TooLarge { what, size: file.size(), limit }).way_out(UNPACK_FIRST));
     }
     let bounded = Bounded { reader: file, left: limit, limit };
     Open::new(Box::new(bounded), None).and_then(take).map_err(|error| error.in_column(name))

@@ -76,9 +76,18 @@ impl Source {
         let reader = self.open()?;
         if self.is_gzip()? {
             let unpacked = MultiGzDecoder::new(BufReader::new(reader));
-            Ok(Box::new(Bounded { reader: unpacked, left: limits.unpacked_bytes, limit: limits.unpacked_bytes }))
+            let limit = limits.of_packed(self.size()?);
+            Ok(Box::new(Bounded { reader: unpacked, left: limit, limit }))
         } else {
             Ok(reader)
+        }
+    }
+
+    /// Length in bytes, as it lies there.
+    pub(crate) fn size(&self) -> Result<u64> {
+        match &self.content {
+            Content::Bytes(bytes) => Ok(bytes.len() as u64),
+            Content::File(path) => Ok(std::fs::metadata(path).map_err(|error| self.io(error))?.len()),
         }
     }
 
@@ -96,6 +105,10 @@ impl Source {
         io_error(error).in_file(&self.name)
     }
 }
+
+/// The way out for a file that unpacks to too much.
+pub(crate) const UNPACK_FIRST: &str =
+    "if you trust the file, unpack it first, or save it without compression (numpy.savez), or raise the limit";
 
 /// At most `length` bytes of a reader.
 pub(crate) fn read_head(reader: impl Read, length: usize) -> std::io::Result<Vec<u8>> {
@@ -117,7 +130,7 @@ pub(crate) fn io_error(error: std::io::Error) -> Error {
 
 pub(crate) fn too_large(limit: u64) -> Error {
     Error::new(Problem::TooLarge { what: "the unpacked data, in bytes, at least".into(), size: limit + 1, limit })
-        .way_out("unpack it with a tool you trust, or raise the limit")
+        .way_out(UNPACK_FIRST)
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -109,7 +109,7 @@ impl Checkpoint {
 
     /// Reads a checkpoint.
     pub fn read(path: &Path) -> Result<Self> {
-        Checkpoint::from_bytes(&std::fs::read(path)?)
+        Checkpoint::from_bytes(&std::fs::read(path).map_err(Error::in_file(path))?)
     }
 
     /// Reads a checkpoint from bytes.

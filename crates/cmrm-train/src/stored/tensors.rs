@@ -107,7 +107,12 @@ impl TensorFile {
 
     /// Reads a file's bytes. Nothing is allocated that the bytes do not back.
     pub fn from_bytes<H: DeserializeOwned>(bytes: &[u8]) -> Result<(H, Self)> {
-        let foreign = |e: safetensors::SafeTensorError| refuse("file", format!("is not a safetensors file ({e})"));
+        let foreign = |e: safetensors::SafeTensorError| {
+            refuse(
+                "contents",
+                format!("not a safetensors file ({e}); it is damaged or of another kind: copy it again, or fit again"),
+            )
+        };
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(foreign)?;
         let header =
             metadata.metadata().as_ref().and_then(|m| m.get(HEADER_KEY)).ok_or_else(|| {
@@ -133,7 +138,7 @@ impl TensorFile {
     /// Writes the file whole or not at all.
     pub fn write(&self, path: &Path, header: &impl Serialize) -> Result<()> {
         let bytes = self.to_bytes(header)?;
-        cmrm_files::write_atomically(path, |file| Ok(file.write_all(&bytes)?))
+        cmrm_files::write_atomically(path, |file| file.write_all(&bytes)).map_err(Error::in_file(path))
     }
 }
 
