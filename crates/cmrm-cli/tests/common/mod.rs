@@ -17,6 +17,14 @@ pub fn succeed(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Runs it, insists on exit code 2, and gives standard error.
+pub fn refuse(folder: &Path, arguments: &[&str]) -> String {
+    let output = cmrm(folder, arguments);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "cmrm {arguments:?}:\n{words}");
+    words
+}
+
 /// A small table with numbers, a category and a yes/no label that depends on them.
 pub fn write_table(path: &Path, rows: usize) {
     let mut text = String::from("age,plan,visits,churned\n");
