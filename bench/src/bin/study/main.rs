@@ -12,6 +12,7 @@ use cmrm_bench::Result;
 
 mod arms;
 mod cells;
+mod report;
 mod run;
 mod sets;
 mod split;
@@ -21,6 +22,7 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some("run") => run::run(&parse(arguments)?),
+        Some("report") => report::report(&arguments.collect::<Vec<_>>()),
         _ => Err(
             "usage: study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] [--seeds N] \
                   [--losses A,B]\n       study report RESULTS.jsonl…"

@@ -14,9 +14,11 @@ use cmrm_bench::{Result, npy};
 use cmrm_train::matmul::{View, ViewMut, multiply};
 use cmrm_train::model::{Init, ModelConfig};
 use cmrm_train::optim::{AdamConfig, LbfgsConfig, OptimiserConfig};
-use cmrm_train::schedule::ScheduleConfig;
+use cmrm_train::schedule::{Decay, ScheduleConfig};
 use cmrm_train::train::{Arm, ClassWeights, Examples, Method, Selection, Silent, TrainConfig, Trainer};
 use serde::{Deserialize, Serialize};
+
+mod grid;
 
 /// One thing to measure.
 #[derive(Deserialize)]
@@ -39,6 +41,17 @@ enum Job {
         #[serde(flatten)]
         data: DataOf,
         iterations: usize,
+        l2: f64,
+    },
+    /// A grid of envelopes over folds, linear, by Adam in batches; the answer holds held-out accuracies.
+    Grid {
+        #[serde(flatten)]
+        data: DataOf,
+        envelopes: Vec<Knobs>,
+        folds: usize,
+        batch: usize,
+        epochs: usize,
+        lr: f64,
         l2: f64,
     },
     /// A matrix product, for the rate of this machine.
@@ -68,6 +81,8 @@ struct Answer {
     loss: f64,
     /// Parameters of the model, of a fit.
     parameters: Vec<f32>,
+    /// Held-out accuracy by envelope and fold, of a grid.
+    accuracies: Vec<Vec<f64>>,
 }
 
 /// Files that were read once stay.
@@ -121,7 +136,12 @@ fn measure(job: Job, files: &mut Files) -> Result<Answer> {
             let mut trainer = Trainer::new(config, arms, data.classes, files.examples(&data.x, &data.y)?, None)?;
             let clock = Clock::start();
             trainer.run(&mut Silent)?;
-            Ok(Answer { time: clock.stop(), loss: last_total(&trainer), parameters: Vec::new() })
+            Ok(Answer {
+                time: clock.stop(),
+                loss: last_total(&trainer),
+                parameters: Vec::new(),
+                accuracies: Vec::new(),
+            })
         }
         Job::Fit { data, iterations, l2 } => {
             files.load(&data)?;
@@ -137,7 +157,22 @@ fn measure(job: Job, files: &mut Files) -> Result<Answer> {
             let time = clock.stop();
             let loss = last_total(&trainer);
             let parameters = trainer.finish()?.remove(0).model.network().parameters().to_vec();
-            Ok(Answer { time, loss, parameters })
+            Ok(Answer { time, loss, parameters, accuracies: Vec::new() })
+        }
+        Job::Grid { data, envelopes, folds, batch, epochs, lr, l2 } => {
+            files.load(&data)?;
+            let method = Method::Stochastic {
+                optimiser: OptimiserConfig::Adam(AdamConfig::default()),
+                learning_rate: lr,
+                schedule: ScheduleConfig { decay: Decay::Cosine { floor_fraction: 0.0 }, ..ScheduleConfig::default() },
+                batch_rows: Some(batch),
+            };
+            let config = settings(ModelConfig::linear(), method, epochs, l2);
+            let arms: Vec<Arm> = envelopes.into_iter().enumerate().map(|(i, knobs)| arm(i, Some(knobs))).collect();
+            let examples = files.examples(&data.x, &data.y)?;
+            let clock = Clock::start();
+            let accuracies = grid::grid(&config, &arms, folds, examples, data.classes)?;
+            Ok(Answer { time: clock.stop(), loss: 0.0, parameters: Vec::new(), accuracies })
         }
         Job::Product { rows, inner, columns, repeats } => {
             let a: Vec<f32> = (0..rows * inner).map(|i| (i as f32 * 0.37).sin()).collect();
@@ -149,7 +184,7 @@ fn measure(job: Job, files: &mut Files) -> Result<Answer> {
                 multiply(target, View::rows(&a, rows, inner, inner), View::rows(&b, inner, columns, columns), false);
             }
             let time = clock.stop();
-            Ok(Answer { time, loss: f64::from(out[0]), parameters: Vec::new() })
+            Ok(Answer { time, loss: f64::from(out[0]), parameters: Vec::new(), accuracies: Vec::new() })
         }
     }
 }

@@ -1,0 +1,69 @@
+//! What a search by observed labels would have chosen among the arms, against the best by clean test labels.
+
+use cmrm::criterion::Criterion;
+
+use super::results::Results;
+use super::summary::table;
+use crate::train::{ArmResult, CellResult};
+
+/// Points from the oracle that count as found.
+const CLOSE: f64 = 0.3;
+
+/// Every arm of a setting: means over the seeds.
+struct Means<'a> {
+    cells: &'a [CellResult],
+    arms: usize,
+}
+
+impl Means<'_> {
+    fn mean(&self, arm: usize, of: &dyn Fn(&ArmResult) -> f64) -> f64 {
+        self.cells.iter().map(|cell| of(&cell.arms[arm])).sum::<f64>() / self.cells.len() as f64
+    }
+
+    fn best(&self, of: &dyn Fn(&ArmResult) -> f64) -> usize {
+        (0..self.arms).max_by(|&a, &b| self.mean(a, of).total_cmp(&self.mean(b, of))).unwrap_or(0)
+    }
+
+    /// Whether `arm` leads `default` by more than the standard error of the lead over the seeds.
+    fn clearly_better(&self, arm: usize, default: usize, of: &dyn Fn(&ArmResult) -> f64) -> bool {
+        let leads: Vec<f64> = self.cells.iter().map(|cell| of(&cell.arms[arm]) - of(&cell.arms[default])).collect();
+        let (count, mean) = (leads.len() as f64, leads.iter().sum::<f64>() / leads.len() as f64);
+        let variance = leads.iter().map(|lead| (lead - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+        mean > (variance / count).sqrt()
+    }
+}
+
+/// A row for every rule: share of settings within the margin of the oracle, mean and largest distance.
+pub fn criteria(results: &Results, default: &str) -> String {
+    let settings: Vec<Means<'_>> = results
+        .settings
+        .iter()
+        .filter_map(|(_, by_loss)| by_loss.get("cross-entropy"))
+        .filter(|cells| cells.len() >= 2)
+        .map(|cells| Means { cells, arms: cells[0].arms.len() })
+        .collect();
+    let place =
+        |means: &Means<'_>, name: &str| means.cells[0].arms.iter().position(|arm| arm.name == name).unwrap_or(0);
+    let test = |arm: &ArmResult| 100.0 * arm.test;
+    let row = |name: String, rule: &dyn Fn(&Means<'_>) -> usize| {
+        let regrets: Vec<f64> =
+            settings.iter().map(|m| m.mean(m.best(&test), &test) - m.mean(rule(m), &test)).collect();
+        let close = regrets.iter().filter(|&&regret| regret <= CLOSE).count() as f64 / regrets.len() as f64;
+        let mean = regrets.iter().sum::<f64>() / regrets.len() as f64;
+        let most = regrets.iter().copied().fold(0.0, f64::max);
+        vec![name, format!("{:.0} %", 100.0 * close), format!("{mean:.2}"), format!("{most:.2}")]
+    };
+    let mut rows = vec![
+        row("always base".into(), &|m| place(m, "base")),
+        row(format!("always the default, {default}"), &|m| place(m, default)),
+    ];
+    for criterion in Criterion::ALL.into_iter().filter(|criterion| *criterion != Criterion::Agreement) {
+        let score = move |arm: &ArmResult| arm.verdict.by(criterion).unwrap_or(0.0);
+        rows.push(row(format!("best by {}", criterion.name()), &|m| m.best(&score)));
+        rows.push(row(format!("best by {}, if clearly better than the default", criterion.name()), &|m| {
+            let (best, default) = (m.best(&score), place(m, default));
+            if m.clearly_better(best, default, &score) { best } else { default }
+        }));
+    }
+    table(&["rule", "settings within 0.3 points of the oracle", "mean distance", "largest"], rows)
+}
