@@ -6,6 +6,7 @@
 pub mod cuda;
 pub mod data;
 pub mod error;
+pub mod libtorch;
 pub mod network;
 pub mod objective;
 pub mod plan;

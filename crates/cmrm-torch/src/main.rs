@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use clap::{Parser, Subcommand, ValueEnum};
 use cmrm_torch::cuda::Cuda;
 use cmrm_torch::data::read_images;
+use cmrm_torch::libtorch;
 use cmrm_torch::network::tuning::{self, Tuning};
 use cmrm_torch::plan::{Plan, Precision};
 use cmrm_torch::speed::SpeedTest;
@@ -135,6 +136,7 @@ fn device(choice: Option<DeviceChoice>) -> Result<Device> {
 }
 
 fn work(args: Args) -> Result<ExitCode> {
+    libtorch::check()?;
     let device = device(args.device)?;
     tch::Cuda::cudnn_set_benchmark(args.choose_kernels);
     tuning::set(Tuning { channels_first: args.channels_first, native_norm: args.native_norm });
@@ -150,7 +152,7 @@ fn work(args: Args) -> Result<ExitCode> {
                     plan.precision = precision.into();
                 }
                 let folder = data.as_ref().unwrap_or(&plan.data);
-                work.push((plan.runs()?, read_images(folder)?));
+                work.push((plan.runs()?, read_images(folder, plan.size)?));
             }
             let say = |line: &str| eprintln!("{line}");
             let control = Control { root: out, device, workers, deadline, checkpoint_every, stop: &STOP, say: &say };

@@ -1,5 +1,7 @@
 //! Images: read into memory as bytes, and kept on the device as bytes.
 
+mod decode;
+mod folder;
 mod order;
 mod read;
 mod resident;
@@ -25,6 +27,8 @@ pub struct Images {
     pub width: usize,
     /// Numbers a pixel.
     pub channels: usize,
+    /// The file of each image, where each has one.
+    pub files: Vec<String>,
 }
 
 impl Images {

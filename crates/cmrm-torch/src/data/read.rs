@@ -1,15 +1,24 @@
-//! Reading a folder of CIFAR's binary files or of IDX files.
+//! Reading a folder of CIFAR's binary files, of IDX files, or of images by class.
 
 use std::path::Path;
 
 use cmrm_data::read::{ReadOptions, Source, read, read_path};
 use cmrm_data::{Features, Input, LabelOptions};
 
+use super::folder::{is_image_folder, read_folder};
 use super::{ImageSet, Images};
 use crate::error::{Error, Result};
 
-/// Reads CIFAR-10 or CIFAR-100 (binary version) or a set of IDX files (MNIST's family) from the folder that holds them.
-pub fn read_images(folder: &Path) -> Result<ImageSet> {
+/// Reads CIFAR-10 or CIFAR-100 (binary version), a set of IDX files (MNIST's family), or JPEG and PNG files in folders
+/// `train/CLASS` and `test/CLASS` from the folder that holds them. With `side`, images of files are scaled and cut to
+/// squares of so many pixels.
+pub fn read_images(folder: &Path, side: Option<usize>) -> Result<ImageSet> {
+    if is_image_folder(folder) {
+        return read_folder(folder, side);
+    }
+    if side.is_some() {
+        return Err(Error::in_file(folder, "`size` is for folders of image files; this data has its own size"));
+    }
     let holds = |name: &str| folder.join(name).is_file();
     let idx = holds("t10k-images-idx3-ubyte") || holds("t10k-images-idx3-ubyte.gz");
     let (train, test) = if idx {
@@ -21,7 +30,8 @@ pub fn read_images(folder: &Path) -> Result<ImageSet> {
     } else {
         return Err(Error::in_file(
             folder,
-            "no images here; expected CIFAR's train.bin or data_batch_1.bin, or t10k-images-idx3-ubyte",
+            "no images here; expected folders train/CLASS and test/CLASS of JPEG or PNG files, CIFAR's train.bin or \
+             data_batch_1.bin, or t10k-images-idx3-ubyte",
         ));
     };
     let (train, classes) = read_part(folder, train, None)?;
@@ -70,7 +80,8 @@ fn images_of(input: Input, classes: Option<&[String]>) -> Result<(Images, Vec<St
         }
     }
     let labels = labelled.labels;
-    Ok((Images { pixels, labels: labels.indices, height, width, channels }, labels.classes))
+    let images = Images { pixels, labels: labels.indices, height, width, channels, ..Images::default() };
+    Ok((images, labels.classes))
 }
 
 /// The coarse class of every fine one, from the smaller of CIFAR-100's two files.

@@ -36,6 +36,9 @@ pub struct Plan {
     pub name: String,
     /// Folder of the data, relative to the plan's.
     pub data: PathBuf,
+    /// Pixels of a side, to which the images of a folder of files are scaled and cut; needed where they differ in size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<usize>,
     /// Which network.
     pub network: Architecture,
     /// Epochs of every arm that states none.
