@@ -40,7 +40,7 @@ impl Setting {
         let rate = (self.rate * 10.0).round() as usize / 2;
         let field =
             place(&NAMES, &self.set) + usize::from(self.model == Model::Mlp) + place(&noises, &self.noise) + rate;
-        field % 2 == 0
+        field.is_multiple_of(2)
     }
 }
 
@@ -104,4 +104,39 @@ impl Results {
 pub fn gain(cell: &CellResult, arm: &str) -> Option<f64> {
     let of = |name: &str| cell.arms.iter().find(|arm| arm.name == name).map(|arm| arm.test);
     Some(100.0 * (of(arm)? - of("base")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_halves_hold_every_set_model_noise_and_rate() {
+        let mut all = Vec::new();
+        for set in NAMES {
+            for model in [Model::Linear, Model::Mlp] {
+                let mut push = |noise: &str, rate: f64| {
+                    let level = (100.0 * rate).round() as u32;
+                    all.push(Setting { set: set.into(), model, noise: noise.into(), rate, level });
+                };
+                push("clean", 0.0);
+                for rate in [0.1, 0.2, 0.4] {
+                    ["symmetric", "pair", "instance"].into_iter().for_each(|noise| push(noise, rate));
+                }
+            }
+        }
+        for half in [true, false] {
+            let has = |is: &dyn Fn(&Setting) -> bool| all.iter().any(|s| s.chooses() == half && is(s));
+            for set in NAMES {
+                assert!(LEVELS.iter().all(|&level| has(&|s| s.set == set && s.level == level)), "{set}");
+            }
+            for noise in ["clean", "symmetric", "pair", "instance"] {
+                for model in [Model::Linear, Model::Mlp] {
+                    assert!(has(&|s| s.noise == noise && s.model == model), "{noise} {model:?}");
+                }
+            }
+        }
+        let chosen = all.iter().filter(|s| s.chooses()).count();
+        assert_eq!(chosen, all.len() / 2);
+    }
 }
