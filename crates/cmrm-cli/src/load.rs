@@ -50,7 +50,9 @@ pub fn set_text(options: &mut ReadOptions, no_header: bool, delimiter: Option<&s
 /// Loads what `config` names.
 pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
     let path = Path::new(&config.data);
-    if !path.exists() && !config.data.contains(['/', '\\', '.']) {
+    // A run's folder is no data, even if it has the name of a data set, as after `fit digits --out digits`.
+    let is_data = path.exists() && !path.join("config.toml").is_file();
+    if !is_data && !config.data.contains(['/', '\\', '.']) {
         let named = catalogue::load(&config.data, &Cache::locate(cache)?)?;
         return Ok(Loaded {
             train: named.train,

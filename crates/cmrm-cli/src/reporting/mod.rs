@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use cmrm_data::Dataset;
 use cmrm_report::{Arm, Audit, Envelope, Epoch, Estimate, Origin, Pair, Report, SCHEMA, Sensitivity, Sets, Sizes};
 use cmrm_train::train::{EpochStats, Trained};
+use rayon::prelude::*;
 
 use crate::arms::BASE;
 use crate::config::FitConfig;
@@ -23,6 +24,8 @@ use cards::{Cards, Record};
 
 /// Rows that the report shows in full.
 const SUSPECTS: usize = 50;
+/// Room for their pictures: the page stays small enough for a mail. Where pictures are large, fewer rows are shown.
+const PICTURE_BYTES: usize = 2_000_000;
 
 /// What a report is made from.
 pub struct Material<'a> {
@@ -61,7 +64,20 @@ fn suspects(material: &Material<'_>, cache: Option<&std::path::Path>) -> Result<
         weight: material.robust.record.last_weight.clone(),
     };
     let cards = Cards::new(raw, material.train.clone(), record)?;
-    Ok(cards.suspects().into_iter().take(SUSPECTS).map(|at| cards.card(at, cards::FEW_COLUMNS)).collect())
+    let doubted: Vec<usize> = cards.suspects().into_iter().take(SUSPECTS).collect();
+    let mut shown: Vec<_> = doubted.into_par_iter().map(|at| cards.card(at, cards::FEW_COLUMNS)).collect();
+    let mut left = PICTURE_BYTES;
+    let fitting = shown.iter().take_while(|card| {
+        let neighbours = card.neighbours.iter().map(|neighbour| &neighbour.content);
+        let pictures = neighbours.chain([&card.content]).filter_map(|content| content.picture.as_ref());
+        let bytes = pictures.map(String::len).sum();
+        let fits = bytes <= left;
+        left = left.saturating_sub(bytes);
+        fits
+    });
+    let fitting = fitting.count();
+    shown.truncate(fitting);
+    Ok(shown)
 }
 
 fn build(material: Material<'_>, suspects: Vec<cmrm_report::Card>) -> Result<Report> {
