@@ -11,11 +11,19 @@ const CLOSE: f64 = 0.3;
 
 /// Every arm of a setting: means over the seeds.
 struct Means<'a> {
-    cells: &'a [CellResult],
+    cells: Vec<&'a CellResult>,
     arms: usize,
 }
 
-impl Means<'_> {
+impl<'a> Means<'a> {
+    /// Of the cells with the same arms as the first that has the default among them; `None` for fewer than two.
+    fn of(cells: &'a [CellResult], default: &str) -> Option<Self> {
+        let names = |cell: &'a CellResult| cell.arms.iter().map(|arm| &arm.name[..]).collect::<Vec<_>>();
+        let first = cells.iter().find(|cell| names(cell).contains(&default))?;
+        let cells: Vec<&CellResult> = cells.iter().filter(|cell| names(cell) == names(first)).collect();
+        (cells.len() >= 2).then_some(Means { cells, arms: first.arms.len() })
+    }
+
     fn mean(&self, arm: usize, of: &dyn Fn(&ArmResult) -> f64) -> f64 {
         self.cells.iter().map(|cell| of(&cell.arms[arm])).sum::<f64>() / self.cells.len() as f64
     }
@@ -39,8 +47,7 @@ pub fn criteria(results: &Results, default: &str) -> String {
         .settings
         .iter()
         .filter_map(|(_, by_loss)| by_loss.get("cross-entropy"))
-        .filter(|cells| cells.len() >= 2)
-        .map(|cells| Means { cells, arms: cells[0].arms.len() })
+        .filter_map(|cells| Means::of(cells, default))
         .collect();
     let place =
         |means: &Means<'_>, name: &str| means.cells[0].arms.iter().position(|arm| arm.name == name).unwrap_or(0);

@@ -87,7 +87,8 @@ impl Results {
     pub fn gains(&self, loss: &str, arm: &str, pass: impl Fn(&Setting) -> bool) -> Vec<(&Setting, f64)> {
         let of_setting = |(setting, by_loss): &'_ (Setting, BTreeMap<String, Vec<CellResult>>)| {
             let cells = by_loss.get(loss)?;
-            let gains = cells.iter().map(|cell| gain(cell, arm)).collect::<Option<Vec<_>>>()?;
+            // Arms that were added later are not in every cell.
+            let gains: Vec<f64> = cells.iter().filter_map(|cell| gain(cell, arm)).collect();
             (!gains.is_empty()).then(|| gains.iter().sum::<f64>() / gains.len() as f64).filter(|_| pass(setting))
         };
         self.settings.iter().filter_map(|entry| Some((&entry.0, of_setting(entry)?))).collect()
