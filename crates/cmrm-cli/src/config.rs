@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use cmrm::envelope::{EnvelopeConfig, Preset, Start};
+use cmrm::envelope::{EnvelopeConfig, Filter, Preset, Scale, Scope, Start};
 use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
 use cmrm_data::preprocess::{MissingCells, PreprocessOptions};
@@ -81,6 +81,15 @@ pub struct FitConfig {
     pub temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Filter>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// At 1 a threshold of probabilities has no ceiling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
     pub base: bool,
     pub model: ModelKind,
     pub hidden: Vec<usize>,
@@ -121,6 +130,10 @@ impl Default for FitConfig {
             alpha: None,
             temperature: None,
             start: None,
+            filter: None,
+            scope: None,
+            ceiling: None,
+            scale: None,
             base: true,
             model: ModelKind::Mlp,
             hidden: vec![128, 64],
@@ -230,6 +243,10 @@ impl FitConfig {
         envelope.alpha = self.alpha.unwrap_or(envelope.alpha);
         envelope.temperature = self.temperature.unwrap_or(envelope.temperature);
         envelope.start = self.start.map_or(envelope.start, Start::Fraction);
+        envelope.filter = self.filter.unwrap_or(envelope.filter);
+        envelope.scope = self.scope.unwrap_or(envelope.scope);
+        envelope.ceiling = self.ceiling.or(envelope.ceiling);
+        envelope.scale = self.scale.unwrap_or(envelope.scale);
         envelope
     }
 

@@ -76,6 +76,16 @@ fn settings_printed_by_a_dry_run_come_back_by_config() {
     assert!(toml.contains("lambda = 2.5") && toml.contains("q = 0.5"), "{toml}");
     fs::write(folder.path().join("fit.toml"), &toml).unwrap();
     assert_eq!(succeed(folder.path(), &["fit", "--config", "fit.toml", "--dry-run"]), toml);
+    let forms = toml.replacen(
+        "lambda = 2.5",
+        "lambda = 2.5\nscope = \"class\"\nceiling = 0.0\nscale = \"doubt\"\nfilter = \"hard\"",
+        1,
+    );
+    fs::write(folder.path().join("forms.toml"), &forms).unwrap();
+    let back = succeed(folder.path(), &["fit", "--config", "forms.toml", "--dry-run"]);
+    for line in ["scope = \"class\"", "ceiling = 0.0", "scale = \"doubt\"", "filter = \"hard\""] {
+        assert!(back.contains(line), "{back}");
+    }
     let flags_win = succeed(folder.path(), &["fit", "--config", "fit.toml", "--lambda", "3", "--dry-run"]);
     assert!(flags_win.contains("lambda = 3.0"), "{flags_win}");
     assert!(!folder.path().join("runs").exists());
