@@ -11,9 +11,11 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 /// A folder that goes away with the tests.
 export function folder() {
   const path = mkdtempSync(join(tmpdir(), "cmrm-browser-"));
-  process.on("exit", () => rmSync(path, { recursive: true, force: true }));
+  folders.push(path);
   return path;
 }
+const folders = [];
+process.on("exit", () => folders.forEach((path) => rmSync(path, { recursive: true, force: true })));
 
 /// Runs `cmrm` in a folder and gives its standard output.
 export function cmrm(where, ...words) {

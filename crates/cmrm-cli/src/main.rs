@@ -13,6 +13,7 @@ mod failure;
 mod fitted;
 mod fold_progress;
 mod judge;
+mod live_view;
 mod load;
 mod margins;
 mod new_rows;

@@ -1,4 +1,4 @@
-//! Progress of a training: a bar on a terminal, a line an epoch otherwise, and a checkpoint after every epoch.
+//! Progress of a training: a live view on a terminal, a few lines otherwise, and checkpoints.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -9,6 +9,7 @@ use cmrm_train::train::{EpochStats, Observer, Trainer};
 use cmrm_train::{Checkpoint, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::live_view;
 use crate::terminal::Terminal;
 
 /// Set by Ctrl-C; a second Ctrl-C ends the process at once.
@@ -46,7 +47,7 @@ impl Watch {
         let target = if terminal.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(epochs as u64), target);
         // A template of our own that does not parse would be a bug; the plain bar is good enough then.
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} epoch {pos}/{len}  {msg}  {eta} left") {
+        if let Ok(style) = ProgressStyle::with_template("  epoch {pos}/{len}  {bar:32}  {eta} left\n{msg}") {
             bar.set_style(style);
         }
         Watch { bar, terminal: *terminal, epochs, checkpoint, saved: Instant::now() }
@@ -56,28 +57,18 @@ impl Watch {
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
-
-    fn describe(stats: &[EpochStats]) -> String {
-        let arms = stats.iter().map(|s| {
-            let validation =
-                s.validation_accuracy.map(|a| format!(", observed validation {:.3}", a)).unwrap_or_default();
-            let filtered =
-                if s.envelope_on { format!(", filtered {:.0} %", 100.0 * s.filtered) } else { String::new() };
-            format!("{}: loss {:.4}{validation}{filtered}", s.arm, s.base)
-        });
-        arms.collect::<Vec<_>>().join("  |  ")
-    }
 }
 
 impl Observer<f32> for Watch {
     fn epoch(&mut self, trainer: &Trainer<'_, f32>, stats: &[EpochStats]) -> Result<ControlFlow<()>> {
         let done = trainer.epochs_done();
-        let words = Watch::describe(stats);
         self.bar.set_position(done as u64);
-        self.bar.set_message(words.clone());
+        if self.terminal.bars {
+            self.bar.set_message(live_view::table(stats, trainer.history()));
+        }
         // Ten lines a training are enough to follow it in a log.
         if !self.terminal.bars && (done.is_multiple_of(self.epochs.div_ceil(10)) || done == self.epochs) {
-            self.terminal.say(format!("epoch {done}/{}  {words}", self.epochs));
+            self.terminal.say(format!("epoch {done}/{}  {}", self.epochs, live_view::line(stats)));
         }
         let stop = interrupted();
         if stop || self.saved.elapsed() > CHECKPOINT_EVERY {

@@ -115,8 +115,8 @@ function table(card) {
     cell.append(element("small", small));
     head.append(cell);
   };
-  title(card.given, "this row, " + card.row, "this");
-  for (const neighbour of card.neighbours) title(neighbour.label, "trusted row " + neighbour.row);
+  title(card.given, "this row", "this");
+  for (const neighbour of card.neighbours) title(neighbour.label, "trusted " + neighbour.row);
   const top = element("thead");
   top.append(head);
   const body = element("tbody");

@@ -24,7 +24,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
     };
     let down = classes.len().div_ceil(across);
     let (cell, tall) = ((WIDTH - 24.0) / across as f64, 150.0);
-    let mut scene = titled(74.0 + tall * down as f64, "Probability of the observed label, by observed class");
+    let mut scene = titled(84.0 + tall * down as f64, "Probability of the observed label, by observed class");
     let mut key = vec![("envelope", Ink::Envelope, RIGHT)];
     if classes.iter().any(|class| class.wrong.is_some()) {
         key =
@@ -44,6 +44,8 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         let place = [44.0 + cell * (at % across) as f64, 88.0 + tall * (at / across) as f64, cell - 52.0, tall - 62.0];
         draw(&mut scene, place, class);
     }
+    let axis = "across: probability of the observed label; up: rows";
+    scene.text((WIDTH / 2.0, 76.0 + tall * down as f64), axis, WORDS, Ink::Text, Anchor::Middle);
     let most_sure = |counts: &[u32]| counts.last().copied().unwrap_or(0);
     let sure: u32 =
         report.confidence.iter().map(|c| most_sure(&c.right) + c.wrong.as_deref().map_or(0, most_sure)).sum();

@@ -22,8 +22,9 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         Some(bound) => format!("theory: a batch of {} has its τ within ±{bound:.3}", density.batch),
         None => format!("theory: no bound for a batch of {}", density.batch),
     };
-    let ink = if density.bound.is_some() { Ink::Accent } else { Ink::Muted };
-    panel.scene.rectangle((330.0, 46.0), (10.0, 10.0), ink, 0.35);
+    if density.bound.is_some() {
+        panel.scene.rectangle((330.0, 46.0), (10.0, 10.0), Ink::Accent, 0.35);
+    }
     panel.scene.text((345.0, 55.0), bound.clone(), WORDS, Ink::Text, Anchor::Start);
     let seen = density.seen.map_or_else(String::new, |(mean, most)| {
         format!(" Batches drawn from these rows: {mean:.3} off on average, 95 % within {most:.3}.")

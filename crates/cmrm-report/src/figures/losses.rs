@@ -33,9 +33,9 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
     panel.curve(&base, Ink::Envelope, Dash::Long);
     panel.curve(&total, Ink::Envelope, Dash::Solid);
     labels.extend([
-        (last.total, "total".to_owned(), Ink::Envelope),
-        (last.base, "its base loss".to_owned(), Ink::Envelope),
-        (last.total - last.base, "its envelope".to_owned(), Ink::Accent),
+        (last.total, format!("{}, total", last.arm), Ink::Envelope),
+        (last.base, format!("{}, base loss", last.arm), Ink::Envelope),
+        (last.total - last.base, format!("{}, envelope", last.arm), Ink::Accent),
     ]);
     panel.end_labels(&labels);
     let on = envelope.iter().find(|epoch| epoch.on).map(|epoch| epoch.epoch + 1);

@@ -75,11 +75,13 @@ fn write_cells(out: &mut String, values: &[Option<Estimate>], lower_is_better: O
         Some(false) => known().reduce(f64::max),
         None => None,
     };
+    // Nobody is the best of one, nor of equals.
+    let best = best.filter(|&best| values.len() > 1 && known().filter(|&value| value == best).count() == 1);
     for value in values {
         let _ = match value {
             None => write!(out, "<td class=\"n\">–</td>"),
             Some(estimate) => {
-                let strong = if values.len() > 1 && Some(estimate.value) == best { " class=\"best\"" } else { "" };
+                let strong = if Some(estimate.value) == best { " class=\"best\"" } else { "" };
                 write!(
                     out,
                     "<td class=\"n\"><span{strong}>{:.4}</span> <span class=\"range\">[{:.4}, {:.4}]</span></td>",
