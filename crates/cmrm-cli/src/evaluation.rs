@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::judge::{Difference, Measured};
 use crate::sets::percent;
-use crate::summary::{verdict, write_rows};
+use crate::summary::{difference_in_words, write_rows};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
@@ -72,14 +72,7 @@ impl Evaluation {
         );
         self.write_metrics(&mut out);
         if let Some(difference) = &self.difference {
-            let _ = writeln!(
-                out,
-                "\nAccuracy, envelope minus base: {:+.4} (95 % interval {:+.4} to {:+.4}). {}",
-                difference.accuracy,
-                difference.low,
-                difference.high,
-                verdict(difference)
-            );
+            let _ = writeln!(out, "\n{}", difference_in_words(difference));
         }
         for arm in &self.arms {
             let _ = writeln!(out, "\nBy class, {}:\n", arm.name);

@@ -194,14 +194,7 @@ impl FitSummary {
         );
         self.write_table(out, open, close, markdown);
         if let Some(difference) = &self.difference {
-            let _ = writeln!(
-                out,
-                "\nAccuracy, envelope minus base: {:+.4} (95 % interval {:+.4} to {:+.4}). {}",
-                difference.accuracy,
-                difference.low,
-                difference.high,
-                verdict(difference)
-            );
+            let _ = writeln!(out, "\n{}", difference_in_words(difference));
         }
         let suspects = &self.suspects;
         let _ = writeln!(
@@ -251,6 +244,17 @@ impl FitSummary {
         }
         write_rows(out, open, close, separator, &head, &body, markdown);
     }
+}
+
+/// The difference with its interval, and what it means.
+pub fn difference_in_words(difference: &Difference) -> String {
+    format!(
+        "Accuracy, envelope minus base: {:+.4} (95 % interval {:+.4} to {:+.4}). {}",
+        difference.accuracy,
+        difference.low,
+        difference.high,
+        verdict(difference)
+    )
 }
 
 pub fn verdict(difference: &Difference) -> &'static str {

@@ -12,8 +12,9 @@ use crate::failure::{Failure, Result};
 
 /// From anyone's probabilities.
 pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOptions) -> Result<Audited> {
-    let (array, names) = probabilities(path)?;
-    let column = read_labels(&Source::file(labels_path), &ReadOptions::default())?;
+    let (matrix, column) =
+        rayon::join(|| probabilities(path), || read_labels(&Source::file(labels_path), &ReadOptions::default()));
+    let ((array, names), column) = (matrix?, column?);
     if column.len() != array.rows() {
         return Err(Failure::input(format!(
             "{}: {} labels for the {} rows of {}; give one a row",
@@ -69,19 +70,21 @@ fn class_indices(
             return Ok((encoded.labels.indices, names));
         }
     }
-    let texts: Vec<_> = (0..column.len()).map(|row| column.text(row)).collect();
-    let numbers: Option<Vec<i64>> = texts.iter().map(|text| text.as_ref()?.trim().parse().ok()).collect();
-    if let Some(numbers) = numbers {
-        let index = |(row, &number): (usize, &i64)| match u32::try_from(number) {
-            Ok(label) if (label as usize) < width => Ok(label),
-            _ => Err(Failure::input(format!(
-                "{}: row {row}: label {number} is no column of {}, which has {width}: 0 to {}; map the labels to column indices",
-                labels_path.display(),
-                path.display(),
-                width.saturating_sub(1)
-            ))),
+    let number_at = whole_numbers(column);
+    if (0..column.len()).all(|row| number_at(row).is_some()) {
+        let index = |row: usize| {
+            let number = number_at(row).unwrap_or(-1);
+            u32::try_from(number).ok().filter(|&label| (label as usize) < width).ok_or_else(|| {
+                Failure::input(format!(
+                    "{}: row {row}: label {number} is no column of {}, which has {width}: 0 to {}; map the labels to \
+                     column indices",
+                    labels_path.display(),
+                    path.display(),
+                    width.saturating_sub(1)
+                ))
+            })
         };
-        let labels = numbers.iter().enumerate().map(index).collect::<Result<_>>()?;
+        let labels = (0..column.len()).map(index).collect::<Result<_>>()?;
         return Ok((labels, (0..width).map(|class| class.to_string()).collect()));
     }
     let labels = LabelledRows::encode(column, 0, &LabelOptions::default()).map_err(in_labels)?.labels;
@@ -94,4 +97,17 @@ fn class_indices(
         )));
     }
     Ok((labels.indices, labels.classes))
+}
+
+/// The whole number in a row, if that is what stands there. Names are read once each, however many rows have them.
+fn whole_numbers(column: &Column) -> impl Fn(usize) -> Option<i64> + '_ {
+    let parse = |text: &str| text.trim().parse::<i64>().ok();
+    let levels: Vec<Option<i64>> = match &column.values {
+        Values::Categorical { levels, .. } => levels.iter().map(|name| parse(name)).collect(),
+        _ => Vec::new(),
+    };
+    move |row| match &column.values {
+        Values::Categorical { codes, .. } if !column.missing.at(row) => levels[codes[row] as usize],
+        _ => column.text(row).and_then(|text| parse(&text)),
+    }
 }

@@ -33,7 +33,7 @@ fn read_here(source: &Source, options: &ReadOptions) -> Result<Input> {
         return Err(Error::new(Problem::Empty("the archive, which holds no NPY file,".into())));
     }
     let chosen = choose(&names, &options.arrays)?;
-    let limit = options.limits.of_packed(source.size()?);
+    let limit = options.limits.of_packed(source.len()?);
     let mut features = None;
     for at in chosen.features {
         let array = with_array(&mut archive, places[at], &names[at], limit, |open| open.features())?;

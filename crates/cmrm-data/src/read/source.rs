@@ -76,18 +76,10 @@ impl Source {
         let reader = self.open()?;
         if self.is_gzip()? {
             let unpacked = MultiGzDecoder::new(BufReader::new(reader));
-            let limit = limits.of_packed(self.size()?);
+            let limit = limits.of_packed(self.len()?);
             Ok(Box::new(Bounded { reader: unpacked, left: limit, limit }))
         } else {
             Ok(reader)
-        }
-    }
-
-    /// Length in bytes, as it lies there.
-    pub(crate) fn size(&self) -> Result<u64> {
-        match &self.content {
-            Content::Bytes(bytes) => Ok(bytes.len() as u64),
-            Content::File(path) => Ok(std::fs::metadata(path).map_err(|error| self.io(error))?.len()),
         }
     }
 

@@ -27,12 +27,7 @@ impl ColumnBuilder {
 
     /// The kind of the cells.
     pub fn kind(&self) -> Kind {
-        match &self.values {
-            Values::Numeric(_) => Kind::Numeric,
-            Values::Boolean(_) => Kind::Boolean,
-            Values::Categorical { .. } => Kind::Categorical,
-            Values::Date(_) => Kind::Date,
-        }
+        self.values.kind()
     }
 
     /// Adds a cell given as text; false, and nothing added, if the text is not of the column's kind.

@@ -35,6 +35,18 @@ pub enum Values {
     Date(Vec<i64>),
 }
 
+impl Values {
+    /// What the cells are.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Values::Numeric(_) => Kind::Numeric,
+            Values::Boolean(_) => Kind::Boolean,
+            Values::Categorical { .. } => Kind::Categorical,
+            Values::Date(_) => Kind::Date,
+        }
+    }
+}
+
 impl Column {
     /// A column without missing cells.
     pub fn new(name: impl Into<String>, values: Values) -> Self {
@@ -72,12 +84,7 @@ impl Column {
 
     /// What the cells are.
     pub fn kind(&self) -> Kind {
-        match &self.values {
-            Values::Numeric(_) => Kind::Numeric,
-            Values::Boolean(_) => Kind::Boolean,
-            Values::Categorical { .. } => Kind::Categorical,
-            Values::Date(_) => Kind::Date,
-        }
+        self.values.kind()
     }
 
     /// Cell `row` as text, or nothing if it is missing. Numbers have the shortest text that reads back the same.

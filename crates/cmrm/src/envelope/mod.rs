@@ -26,6 +26,7 @@ pub use config::{Envelope, EnvelopeConfig, Filter, MarginKind, Normaliser, Quant
 pub use kernel::{RowState, backward, forward};
 pub use objective::{Batch, Objective, Outcome, Scratch};
 pub use preset::Preset;
+pub(crate) use quantile::conformal_rank;
 pub use quantile::threshold;
 pub use risk::couple;
 pub(crate) use wide::WideRow;

@@ -77,6 +77,6 @@ fn select<T: Scalar>(margins: &mut [T], alpha: f64, kind: QuantileKind) -> Optio
 }
 
 /// `⌈α(m+1)⌉` clamped to `1..m`, in double precision without any tolerance: α is taken as the binary number it is.
-pub(super) fn conformal_rank(alpha: f64, m: usize) -> usize {
+pub(crate) fn conformal_rank(alpha: f64, m: usize) -> usize {
     ((alpha * (m as f64 + 1.0)).ceil() as usize).clamp(1, m)
 }

@@ -1,11 +1,11 @@
 //! Order statistics that the checks share.
 
-use crate::conformal::threshold::ceil_product;
+use crate::envelope::conformal_rank;
 use crate::error::{Error, Result, check_parameter};
 
-/// Rank of the batch quantile, ⌈α(m+1)⌉ clamped to 1..m, counted from one.
+/// Rank of the batch quantile as the envelope takes it, counted from one; 1 where there are no rows.
 pub(super) fn quantile_rank(rows: usize, alpha: f64) -> usize {
-    ceil_product(rows + 1, alpha).clamp(1, rows.max(1))
+    conformal_rank(alpha, rows.max(1))
 }
 
 /// The `rank`-th smallest value, ranks counted from one and within `values`; reorders them.

@@ -1,75 +1,52 @@
-//! Images in CIFAR's records and in IDX files. Pixels stay whole numbers from 0 to 255.
+//! Images in CIFAR's records and in IDX files, with the names of their classes.
 
 use std::path::Path;
 
 use super::{class_column, input};
-use crate::catalogue::error::{Result, content, io};
-use crate::{Array, Features, ImageShape, Input};
-
-const CIFAR_SHAPE: ImageShape = ImageShape { channels: 3, height: 32, width: 32, channels_last: false };
-const CIFAR_PIXELS: usize = 3 * 32 * 32;
+use crate::catalogue::error::{Result, content};
+use crate::read::{Format, ReadOptions, Source, read, read_labels};
+use crate::{Column, Features, Input};
 
 /// Records of `label_bytes` labels and 3072 pixels; `byte` says which label is wanted.
 pub(super) fn cifar(path: &Path, label_bytes: usize, byte: usize, classes: &[&str]) -> Result<Input> {
-    let bytes = std::fs::read(path).map_err(io(path, "read"))?;
-    let record = label_bytes + CIFAR_PIXELS;
-    if bytes.is_empty() || !bytes.len().is_multiple_of(record) {
-        return Err(content(
-            path,
-            format!("{} bytes are not a whole number of records of {record} bytes", bytes.len()),
-        ));
-    }
-    let labels: Vec<u8> = bytes.chunks_exact(record).map(|record| record[byte]).collect();
-    let mut values = Vec::with_capacity(labels.len() * CIFAR_PIXELS);
-    for record in bytes.chunks_exact(record) {
-        values.extend(record[label_bytes..].iter().map(|&pixel| f32::from(pixel)));
-    }
-    let array = Array::new(values, CIFAR_PIXELS)?.with_image(CIFAR_SHAPE)?;
-    finish(path, array, &labels, classes)
+    let format = if label_bytes == 1 { Format::Cifar10 } else { Format::Cifar100 };
+    let coarse_labels = label_bytes == 2 && byte == 0;
+    let options = ReadOptions { format: Some(format), coarse_labels, ..ReadOptions::default() };
+    let Input { features, labels, .. } = read(&Source::file(path), &options)?;
+    let labels = labels.ok_or_else(|| content(path, "its records have no labels"))?;
+    finish(path, features, &labels, classes)
 }
 
-/// A pair of IDX files of bytes: images of three dimensions, labels of one.
+/// A pair of IDX files: images and labels.
 pub(super) fn idx(images: &Path, labels: &Path, classes: &[&str]) -> Result<Input> {
-    let (shape, pixels) = idx_bytes(images, 3)?;
-    let (_, codes) = idx_bytes(labels, 1)?;
-    let [rows, height, width] = shape[..] else { return Err(content(images, "not three dimensions")) };
-    if codes.len() != rows {
-        return Err(content(labels, format!("{} labels for {rows} images", codes.len())));
+    let options = ReadOptions { format: Some(Format::Idx), ..ReadOptions::default() };
+    let features = read(&Source::file(images), &options)?.features;
+    let column = read_labels(&Source::file(labels), &options)?;
+    if column.len() != features.rows() {
+        return Err(content(labels, format!("{} labels for {} images", column.len(), features.rows())));
     }
-    let values = pixels.iter().map(|&pixel| f32::from(pixel)).collect();
-    let shape = ImageShape { channels: 1, height, width, channels_last: false };
-    finish(images, Array::new(values, height * width)?.with_image(shape)?, &codes, classes)
+    finish(images, features, &column, classes)
 }
 
-fn finish(path: &Path, array: Array, labels: &[u8], classes: &[&str]) -> Result<Input> {
-    if let Some(row) = labels.iter().position(|&label| usize::from(label) >= classes.len()) {
-        let reason = format!("row {row}: label {} is not below the number of classes {}", labels[row], classes.len());
-        return Err(content(path, reason));
-    }
-    let codes = labels.iter().map(|&label| label.into()).collect();
-    Ok(input(Features::Array(array), class_column("label", codes, classes), path.display().to_string()))
-}
-
-/// Sizes and bytes of an IDX file with that many dimensions.
-fn idx_bytes(path: &Path, dimensions: u8) -> Result<(Vec<usize>, Vec<u8>)> {
-    let mut bytes = std::fs::read(path).map_err(io(path, "read"))?;
-    let start = 4 + 4 * usize::from(dimensions);
-    if bytes.len() < start || bytes[..4] != [0, 0, 8, dimensions] {
-        return Err(content(path, format!("not an IDX file of bytes with {dimensions} dimensions")));
-    }
-    let size = |place: &[u8]| place.iter().fold(0usize, |size, &byte| size << 8 | usize::from(byte));
-    let shape: Vec<usize> = bytes[4..start].chunks_exact(4).map(size).collect();
-    let expected = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
-    if expected != Some(bytes.len() - start) || expected == Some(0) {
-        return Err(content(path, format!("{} bytes of data for the sizes {shape:?}", bytes.len() - start)));
-    }
-    Ok((shape, bytes.split_off(start)))
+/// Gives the classes, which the files number, their names.
+fn finish(path: &Path, features: Features, labels: &Column, classes: &[&str]) -> Result<Input> {
+    let code = |row: usize| {
+        let text = labels.text(row).unwrap_or_default();
+        let code = text.parse::<u32>().ok().filter(|&code| (code as usize) < classes.len());
+        code.ok_or_else(|| {
+            content(path, format!("row {row}: label {text} is not below the number of classes {}", classes.len()))
+        })
+    };
+    let codes = (0..labels.len()).map(code).collect::<Result<_>>()?;
+    Ok(input(features, class_column("label", codes, classes), path.display().to_string()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::table::Values;
+
+    const CIFAR_PIXELS: usize = 3 * 32 * 32;
 
     fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -96,7 +73,7 @@ mod tests {
         let message = cifar(records.path(), 2, 1, &["a", "b"]).unwrap_err().to_string();
         assert!(message.contains("row 0: label 2 is not below the number of classes 2"), "{message}");
         let message = cifar(records.path(), 1, 0, &["a", "b"]).unwrap_err().to_string();
-        assert!(message.contains("6148 bytes are not a whole number of records of 3073"), "{message}");
+        assert!(message.contains("records of 3073 bytes"), "{message}");
         assert!(cifar(file(b"").path(), 1, 0, &["a"]).is_err());
     }
 
