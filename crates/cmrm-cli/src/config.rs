@@ -201,9 +201,15 @@ impl FitConfig {
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|error| in_file(path, error))?;
         toml::from_str(&text).map_err(|error| {
-            let hint =
-                did_you_mean(error.message()).map(|near| format!("\ndid you mean '{near}'?")).unwrap_or_default();
-            Failure::input(format!("{}: {}{hint}", path.display(), error.to_string().trim_end()))
+            let words = error.to_string();
+            let words = match did_you_mean(error.message()) {
+                // The list of all that is known would bury the one that was meant.
+                Some(near) => {
+                    format!("{}, did you mean '{near}'?", words.split(", expected ").next().unwrap_or_default())
+                }
+                None => words,
+            };
+            Failure::input(format!("{}: {}", path.display(), words.trim_end()))
         })
     }
 
