@@ -105,6 +105,9 @@ pub struct FitArgs {
     /// Share of the training rows kept for validation and calibration, by their observed labels.
     #[arg(long, value_name = "SHARE")]
     pub validation_share: Option<f64>,
+    /// The paper's form for two classes: a threshold for each of them, on probabilities.
+    #[arg(long)]
+    pub class_conditional: bool,
     /// Train the envelope alone.
     #[arg(long)]
     pub no_base: bool,

@@ -1,6 +1,8 @@
 //! The arms of a fit: the base loss alone, and inside the envelope.
 
-use cmrm_train::train::Arm;
+use cmrm::envelope::binary::BinaryConfig;
+use cmrm::envelope::{EnvelopeConfig, Preset};
+use cmrm_train::train::{Arm, Term};
 
 use crate::config::FitConfig;
 
@@ -13,6 +15,20 @@ pub fn arms(config: &FitConfig) -> Vec<Arm> {
     if config.base {
         arms.push(Arm::base(config.loss));
     }
-    arms.push(Arm::envelope(config.preset.name(), config.loss, config.envelope()));
+    arms.push(envelope_arm(config, config.preset.name(), config.envelope()));
     arms
+}
+
+/// The base loss inside an envelope of the run's form: one threshold, or one for each of two classes.
+pub fn envelope_arm(config: &FitConfig, name: &str, envelope: EnvelopeConfig) -> Arm {
+    let arm = Arm::envelope(name, config.loss, envelope);
+    if !config.class_conditional {
+        return arm;
+    }
+    let EnvelopeConfig { lambda, alpha, start, fresh_optimiser, .. } = envelope;
+    let binary = match config.preset {
+        Preset::Authors => BinaryConfig::authors(lambda, lambda, alpha, alpha),
+        Preset::Paper | Preset::Robust => BinaryConfig::paper(lambda, lambda, alpha, alpha),
+    };
+    Arm { term: Term::Binary { config: binary, start, fresh_optimiser }, ..arm }
 }

@@ -90,6 +90,8 @@ pub struct FitConfig {
     pub ceiling: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
+    /// A threshold for each of two classes, on probabilities; the temperature plays no part then.
+    pub class_conditional: bool,
     pub base: bool,
     pub model: ModelKind,
     pub hidden: Vec<usize>,
@@ -134,6 +136,7 @@ impl Default for FitConfig {
             scope: None,
             ceiling: None,
             scale: None,
+            class_conditional: false,
             base: true,
             model: ModelKind::Mlp,
             hidden: vec![128, 64],
@@ -166,6 +169,7 @@ impl FitConfig {
         set!(config, args, data, validation_share);
         set_optional!(config, args, test, noise, test_share);
         config.base &= !args.no_base;
+        config.class_conditional |= args.class_conditional;
         config.apply(&args.read, &args.model);
         config.check()?;
         Ok(config)

@@ -105,3 +105,18 @@ fn a_run_without_anything_optional_has_a_page_too() {
     assert!(!page.contains("<b>height</b>") && !page.contains("<i>a</i>"));
     assert!(!page.contains("id=\"figure-difference\"") && page.contains("id=\"figure-margins\""));
 }
+
+#[test]
+fn thresholds_of_two_classes_are_followed_and_more_classes_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let fit =
+        ["fit", "breast-cancer", "--noise", "symmetric:0.3", "--class-conditional", "--epochs", "12", "--out", "run"];
+    json(folder.path(), &fit);
+    let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    assert!(page.contains("Thresholds τ⁺ and τ⁻ over training"));
+    let report: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("run/report.json")).unwrap()).unwrap();
+    let last = report["history"].as_array().unwrap().last().unwrap();
+    assert!(last["tau_plus"].is_f64() && last["tau_minus"].is_f64() && last["tau"].is_null(), "{last}");
+    assert!(refused(folder.path(), &["fit", "digits", "--class-conditional", "--out", "no"]).contains("two classes"));
+}

@@ -149,6 +149,23 @@ mod tests {
     }
 
     #[test]
+    fn no_bytes_make_it_panic() {
+        // Pieces of real requests, cut and joined by a small generator.
+        let pieces =
+            ["GET ", "POST ", "/", " HTTP/1.1", "\r\n", "\n", ":", "Host", "Content-Length: 3", "abc", "\0", "é", " "];
+        let mut state = 1u64;
+        for _ in 0..20_000 {
+            let mut text = Vec::new();
+            for _ in 0..12 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let piece = pieces[(state >> 33) as usize % pieces.len()].as_bytes();
+                text.extend_from_slice(&piece[..piece.len() - usize::from(state >> 63 == 1 && piece.len() > 1)]);
+            }
+            let _ = Request::parse(text.as_slice());
+        }
+    }
+
+    #[test]
     fn requests_are_read_and_malformed_ones_refused() {
         let request = parse("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi").unwrap();
         assert_eq!(

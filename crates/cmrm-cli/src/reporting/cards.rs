@@ -1,5 +1,7 @@
 //! Doubtful rows to look at, beside the trusted rows that are most like them.
 
+use std::borrow::Cow;
+
 use cmrm_data::{Dataset, Features, ImageShape, Input};
 use cmrm_report::{Card, Content, Neighbour, Pixels, data_uri};
 
@@ -21,17 +23,17 @@ pub struct Record {
 }
 
 /// Training rows as they were read and as they were learned from.
-pub struct Cards {
+pub struct Cards<'a> {
     raw: Input,
-    train: Dataset,
+    train: Cow<'a, Dataset>,
     record: Record,
     range: (f32, f32),
     /// Positions of the rows that are not doubted, by label.
     trusted: Vec<Vec<usize>>,
 }
 
-impl Cards {
-    pub fn new(raw: Input, train: Dataset, record: Record) -> Result<Self> {
+impl<'a> Cards<'a> {
+    pub fn new(raw: Input, train: Cow<'a, Dataset>, record: Record) -> Result<Self> {
         let rows = raw.features.rows() as u64;
         if let Some(row) = train.rows.iter().find(|&&row| row >= rows) {
             return Err(Failure::input(format!("{}: {rows} rows, but the run has trained on row {row}", raw.source)));
@@ -119,9 +121,14 @@ impl Cards {
         let row = self.train.rows[at] as usize;
         match &self.raw.features {
             Features::Table(table) => {
-                let cells = table.columns().iter().take(columns);
+                // The row's own name first, where it has one.
+                let cells = self.raw.ids.iter().chain(table.columns()).take(columns);
                 let cells = cells.map(|c| (c.name.clone(), c.text(row).unwrap_or_default().into_owned())).collect();
-                Content { picture: None, cells, more: table.columns().len().saturating_sub(columns) }
+                Content {
+                    picture: None,
+                    cells,
+                    more: (usize::from(self.raw.ids.is_some()) + table.columns().len()).saturating_sub(columns),
+                }
             }
             Features::Array(array) => {
                 let values = &array.values()[row * array.width()..(row + 1) * array.width()];

@@ -4,6 +4,7 @@ pub mod cards;
 mod distributions;
 pub mod sensitivity;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use cmrm_data::Dataset;
@@ -63,7 +64,7 @@ fn suspects(material: &Material<'_>, cache: Option<&std::path::Path>) -> Result<
         rival: material.robust.record.rival.clone(),
         weight: material.robust.record.last_weight.clone(),
     };
-    let cards = Cards::new(raw, material.train.clone(), record)?;
+    let cards = Cards::new(raw, Cow::Borrowed(material.train), record)?;
     let doubted: Vec<usize> = cards.suspects().into_iter().take(SUSPECTS).collect();
     let mut shown: Vec<_> = doubted.into_par_iter().map(|at| cards.card(at, cards::FEW_COLUMNS)).collect();
     let mut left = PICTURE_BYTES;

@@ -6,6 +6,7 @@ use cmrm_data::Dataset;
 use cmrm_report::{Estimate, Sensitivity, Setting};
 use cmrm_train::train::{Arm, Examples, Silent, Trained, Trainer};
 
+use crate::arms::envelope_arm;
 use crate::config::FitConfig;
 use crate::failure::Result;
 use crate::verbs::fit::Prepared;
@@ -27,11 +28,11 @@ pub fn measure(
     let mut arms = Vec::new();
     for &alpha in &alphas {
         let envelope = cmrm::envelope::EnvelopeConfig { alpha, ..chosen };
-        arms.push(Arm::envelope(format!("alpha {alpha}"), config.loss, envelope));
+        arms.push(envelope_arm(config, &format!("alpha {alpha}"), envelope));
     }
     for &lambda in &lambdas {
         let envelope = cmrm::envelope::EnvelopeConfig { lambda, ..chosen };
-        let arm = if lambda == 0.0 { Arm::base(config.loss) } else { Arm::envelope("", config.loss, envelope) };
+        let arm = if lambda == 0.0 { Arm::base(config.loss) } else { envelope_arm(config, "", envelope) };
         arms.push(Arm { name: format!("lambda {lambda}"), ..arm });
     }
     let validation = prepared.data.gather(&prepared.split.validation)?;

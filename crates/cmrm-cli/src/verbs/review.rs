@@ -1,5 +1,6 @@
 //! `cmrm review`: doubtful rows one at a time, on a page that this machine alone can open.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -67,7 +68,7 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
         )));
     }
     let record = read_record(&run, &info)?;
-    let cards = Rows::new(title, info.classes.clone(), Cards::new(raw, train, record)?);
+    let cards = Rows::new(title, info.classes.clone(), Cards::new(raw, Cow::Owned(train), record)?);
     // Opened last: a run that cannot be shown leaves no file of decisions.
     let store = Store::open(&run.file(STORE), &info.fingerprint).map_err(Failure::input)?;
     let listening = |error: std::io::Error| Failure::input(format!("port {} of this machine: {error}", args.port));
@@ -80,6 +81,11 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
         cards.doubted.len(),
         run.file(STORE).display()
     ));
+    if let Some(noise) = &config.noise {
+        terminal.say(format!(
+            "note: the labels shown were made wrong by --noise {noise}; the data file does not have them"
+        ));
+    }
     if !args.no_open && terminal.bars {
         open_browser(&address);
     }
@@ -105,13 +111,13 @@ fn export(run: &RunDir, fingerprint: &str, path: &std::path::Path, terminal: &Te
 struct Rows {
     title: String,
     classes: Vec<String>,
-    cards: Cards,
+    cards: Cards<'static>,
     /// Positions of the doubted rows among the training rows.
     doubted: Vec<usize>,
 }
 
 impl Rows {
-    fn new(title: String, classes: Vec<String>, cards: Cards) -> Self {
+    fn new(title: String, classes: Vec<String>, cards: Cards<'static>) -> Self {
         Rows { title, classes, doubted: cards.suspects(), cards }
     }
 }
