@@ -148,6 +148,10 @@ test("labels, names and values with HTML in them are text", async () => {
   const text = await page.evaluate(() => document.body.innerText);
   for (const expected of [...HOSTILE.labels, HOSTILE.column]) assert.ok(text.includes(expected), expected);
   assert.ok(await page.$$eval("td", (cells, value) => cells.some((cell) => cell.textContent === value), HOSTILE.value));
+  // A column of sentences is shown as text: the row's own, and that of six trusted rows.
+  assert.ok((await page.textContent("blockquote.this")).startsWith(HOSTILE.text));
+  assert.equal(await page.$$eval("blockquote", (all) => all.length), 7);
+  assert.deepEqual(await accessibility(page), []);
   assert.equal(await page.$$eval("script", (all) => all.length), 1);
   assert.equal(await page.$$eval("[onclick], [onerror]", (all) => all.length), 0);
   // Through to the file and back into the data.

@@ -84,15 +84,16 @@ export const HOSTILE = {
   labels: ['<script>alert("label")</script>', `"><img src=x onerror="alert('other')">`],
   column: `<b onclick='alert(1)'>width</b>`,
   value: "</td><script>alert('value')</script>",
+  text: "A longer text, as people write it, with <b>tags</b>, <script>alert('text')</script>, \"quotes\" & 'more', so long that it is no name.",
 };
 
 export function writeHostile(path) {
   const quote = (text) => '"' + text.replaceAll('"', '""') + '"';
-  const lines = [[HOSTILE.column, "height", "note", "kind"].map(quote).join(",")];
+  const lines = [[HOSTILE.column, "height", "note", "words", "kind"].map(quote).join(",")];
   for (let i = 0; i < 240; i++) {
     const truth = Number(i % 9 > 4);
     const given = i % 8 === 3 ? 1 - truth : truth;
-    lines.push([i % 9, (i * 7) % 11, quote(i % 2 ? HOSTILE.value : "plain 'quotes' & \"more\""), quote(HOSTILE.labels[given])].join(","));
+    lines.push([i % 9, (i * 7) % 11, quote(i % 2 ? HOSTILE.value : "plain 'quotes' & \"more\""), quote(HOSTILE.text + " " + (i % 9)), quote(HOSTILE.labels[given])].join(","));
   }
   writeFileSync(path, lines.join("\n") + "\n");
 }

@@ -167,6 +167,13 @@ fn the_verdict_comes_first_and_says_no_more_than_the_numbers() {
     assert!(verdict(-0.16, -0.04).contains("hurt: accuracy −10.0 points"));
     assert!(verdict(-0.04, 0.16).contains("No difference beyond chance"));
     assert!(page(&least()).contains("Not compared: the base arm was not trained"));
+    // A weak model's estimate comes with a warning, a strong one's without.
+    let caution = |accuracy: f64| {
+        let mut report = full();
+        report.history.iter_mut().for_each(|epoch| epoch.validation_accuracy = Some(accuracy));
+        page(&report).contains("class=\"caution\"")
+    };
+    assert!(caution(0.2) && !caution(0.8));
     // One of the two claims of the invented numbers fails, and the page says so.
     assert!(page(&full()).contains("does not hold"));
 }

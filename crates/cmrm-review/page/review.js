@@ -101,7 +101,35 @@ function pictures(card) {
   return all;
 }
 
-function table(card) {
+// Columns of sentences are read as text: this row first, the trusted ones below it.
+const LONG = 80;
+const isText = (card, place) => [card, ...card.neighbours].some((row) => (row.content.cells[place] || ["", ""])[1].length > LONG);
+
+function texts(card, places) {
+  const all = element("div", undefined, "texts");
+  for (const place of places) {
+    all.append(element("h3", card.content.cells[place][0]));
+    all.append(element("blockquote", card.content.cells[place][1], "this"));
+    for (const neighbour of card.neighbours) {
+      const quote = element("blockquote");
+      quote.append(element("b", neighbour.label), element("small", " trusted " + neighbour.row), element("p", (neighbour.content.cells[place] || ["", ""])[1]));
+      all.append(quote);
+    }
+  }
+  return all;
+}
+
+function values(card) {
+  const places = [...card.content.cells.keys()];
+  const long = places.filter((place) => isText(card, place));
+  const short = places.filter((place) => !long.includes(place));
+  const parts = [];
+  if (long.length) parts.push(texts(card, long));
+  if (short.length || card.content.more) parts.push(table(card, short));
+  return parts;
+}
+
+function table(card, places) {
   const scroll = element("div", undefined, "scroll");
   scroll.tabIndex = 0;
   scroll.setAttribute("role", "group");
@@ -120,7 +148,8 @@ function table(card) {
   const top = element("thead");
   top.append(head);
   const body = element("tbody");
-  card.content.cells.forEach(([name, value], place) => {
+  places.forEach((place) => {
+    const [name, value] = card.content.cells[place];
     const line = element("tr");
     const first = element("th", name);
     first.scope = "row";
@@ -153,7 +182,7 @@ async function show() {
   const card = await ask("card/" + item.row);
   // Another row may have been asked for meanwhile.
   if (!shown.length || items[shown[here]].row !== card.row) return;
-  at("row").replaceChildren(card.content.picture ? pictures(card) : table(card));
+  at("row").replaceChildren(...(card.content.picture ? [pictures(card)] : values(card)));
   at("card").dataset.ready = "yes";
 }
 

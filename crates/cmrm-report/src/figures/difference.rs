@@ -15,7 +15,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
     let points = |value: f64| minus(format!("{:+.1}", 100.0 * value));
     let mut scene = Scene::new(WIDTH, 88.0);
     scene.line(&[(left, line), (right, line)], Ink::Grid, 1.0, Dash::Solid);
-    scene.line(&[(at(0.0), 22.0), (at(0.0), 66.0)], Ink::Muted, 1.0, Dash::Long);
+    scene.line(&[(at(0.0), 32.0), (at(0.0), 68.0)], Ink::Muted, 1.0, Dash::Long);
     scene.text((at(0.0), 82.0), "0, no difference", 12.0, Ink::Muted, Anchor::Middle);
     scene.text((left, 82.0), "base better", 12.0, Ink::Muted, Anchor::Start);
     scene.text((right, 82.0), "envelope better", 12.0, Ink::Muted, Anchor::End);

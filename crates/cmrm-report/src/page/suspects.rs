@@ -23,7 +23,20 @@ pub(super) fn estimate(report: &Report) -> String {
             100.0 * recall
         );
     }
-    out + "</p>\n"
+    out += "</p>\n";
+    // A model that gets few labels right doubts right ones too; then its doubts say little about the labels.
+    let accuracy = report.epochs(report.envelope_arm()).last().and_then(|epoch| epoch.validation_accuracy);
+    if share > 50.0 || accuracy.is_some_and(|accuracy| accuracy < 0.5) {
+        let model = accuracy.map(|a| format!(" (it agrees with {:.1} % of the observed validation labels)", 100.0 * a));
+        let _ = writeln!(
+            out,
+            "<p class=\"caution\"><strong>To be read with care.</strong> The model is too weak, or the labels are too noisy, \
+             for this estimate to stand alone{}: a weak model doubts labels that are right. Train longer, or use better \
+             features, before acting on it.</p>",
+            model.unwrap_or_default()
+        );
+    }
+    out
 }
 
 /// The list.
@@ -108,13 +121,9 @@ fn write_cells(out: &mut String, card: &Card) {
     }
     *out += "</tr></thead><tbody>";
     for (at, (name, value)) in card.content.cells.iter().enumerate() {
-        let _ = write!(out, "<tr><th scope=\"row\">{}</th><td>{}</td>", escape(name), escape(value));
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>{}", escape(name), table_cell(value));
         for neighbour in &card.neighbours {
-            let _ = write!(
-                out,
-                "<td>{}</td>",
-                neighbour.content.cells.get(at).map(|cell| escape(&cell.1)).unwrap_or_default()
-            );
+            *out += &table_cell(neighbour.content.cells.get(at).map_or("", |cell| &cell.1));
         }
         *out += "</tr>";
     }
@@ -123,4 +132,10 @@ fn write_cells(out: &mut String, card: &Card) {
         let _ = write!(out, "<p class=\"hint\">and {} more columns</p>", card.content.more);
     }
     *out += "</details>";
+}
+
+/// A value; text that is longer than a name may take several lines.
+fn table_cell(value: &str) -> String {
+    let kind = if value.chars().count() > 40 { " class=\"long\"" } else { "" };
+    format!("<td{kind}>{}</td>", escape(value))
 }
