@@ -1,4 +1,5 @@
 //! The command as a test runs it.
+#![allow(dead_code)]
 
 use std::path::Path;
 use std::process::{Command, Output};
