@@ -253,3 +253,49 @@ fn pictures_that_cannot_be_are_refused() {
         assert_eq!(encode_png(&bad), None);
     }
 }
+
+/// Relative luminance of a colour, as WCAG defines it.
+fn luminance(colour: [f64; 3]) -> f64 {
+    let linear = |value: f64| {
+        let value = value / 255.0;
+        if value <= 0.03928 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * linear(colour[0]) + 0.7152 * linear(colour[1]) + 0.0722 * linear(colour[2])
+}
+
+fn contrast(one: [f64; 3], other: [f64; 3]) -> f64 {
+    let (a, b) = (luminance(one), luminance(other));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+#[test]
+fn every_ink_can_be_read_in_both_themes_and_on_paper() {
+    let page = page(&full());
+    let colour = |theme: &str, name: &str| {
+        let text = theme.split(&format!("--{name}: #")).nth(1).unwrap();
+        let value = |at: usize| f64::from(u8::from_str_radix(&text[at..at + 2], 16).unwrap());
+        [value(0), value(2), value(4)]
+    };
+    let light = page.split(":root {").nth(1).unwrap();
+    let dark = page.split(":root[data-theme=\"dark\"] {").nth(1).unwrap();
+    for theme in [light, dark] {
+        for name in ["text", "muted", "base", "envelope", "accent"] {
+            let ink = colour(theme, name);
+            assert!(contrast(ink, colour(theme, "paper")) >= 4.5, "{name}");
+            assert!(name == "base" || contrast(ink, colour(theme, "raised")) >= 4.5, "{name} on the raised ground");
+        }
+        // Counts on the fullest cell of the matrix of labels.
+        let (paper, ink) = (colour(theme, "paper"), colour(theme, "envelope"));
+        let figure = figures(&full()).into_iter().find(|figure| figure.id == "confusion").unwrap();
+        let strongest = figure.scene.marks.iter().filter_map(|mark| match mark {
+            Mark::Area { ink: Ink::Envelope, opacity, .. } => Some(*opacity),
+            _ => None,
+        });
+        let strongest = strongest.fold(0.0, f64::max);
+        let cell = [0, 1, 2].map(|i| paper[i] + strongest * (ink[i] - paper[i]));
+        assert!(contrast(colour(theme, "text"), cell) >= 4.5);
+    }
+    for ink in [Ink::Text, Ink::Muted, Ink::Base, Ink::Envelope, Ink::Accent] {
+        assert!(contrast(ink.on_paper().map(f64::from), [255.0; 3]) >= 4.5, "{ink:?}");
+    }
+}
