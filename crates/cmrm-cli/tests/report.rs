@@ -69,6 +69,8 @@ fn a_fit_leaves_a_page_and_its_figures_can_be_had_as_files() {
     let damaged = fs::read_to_string(at("run/report.json")).unwrap().replace("cmrm/report/1", "cmrm/report/9");
     fs::write(at("run/report.json"), damaged).unwrap();
     assert!(refused(folder.path(), &["report", "run", "--figures", "f"]).contains("this version reads cmrm/report/1"));
+    fs::remove_file(at("run/report.json")).unwrap();
+    assert!(refused(folder.path(), &["report", "run", "--figures", "f"]).contains("missing; the run is of a version"));
 }
 
 #[test]

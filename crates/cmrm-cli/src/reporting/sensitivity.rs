@@ -1,28 +1,41 @@
 //! How accuracy depends on α and λ: one arm a value, all trained beside each other.
 
+use std::ops::ControlFlow;
+
 use cmrm::Matrix;
 use cmrm::metric::{predicted_classes, wilson};
 use cmrm_data::Dataset;
 use cmrm_report::{Estimate, Sensitivity, Setting};
-use cmrm_train::train::{Arm, Examples, Silent, Trained, Trainer};
+use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
 
 use crate::arms::envelope_arm;
 use crate::config::FitConfig;
 use crate::failure::Result;
+use crate::progress::interrupted;
 use crate::verbs::fit::Prepared;
 
 /// Values tried besides the run's own. A λ of 0 is the base arm.
 const ALPHAS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
 const LAMBDAS: [f64; 6] = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0];
 
-/// Trains all arms with the settings of the run, and judges them.
+/// Ends the training after the epoch under way when Ctrl-C is pressed.
+struct Stoppable;
+
+impl Observer<f32> for Stoppable {
+    fn epoch(&mut self, _: &Trainer<'_, f32>, _: &[EpochStats]) -> cmrm_train::Result<ControlFlow<()>> {
+        Ok(if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+}
+
+/// Trains all arms with the settings of the run, and judges them. Nothing if Ctrl-C was pressed meanwhile: the run itself
+/// is trained by then, and worth finishing.
 pub fn measure(
     config: &FitConfig,
     prepared: &Prepared,
     train: &Dataset,
     judged: Option<&Dataset>,
     judged_by: &str,
-) -> Result<Sensitivity> {
+) -> Result<Option<Sensitivity>> {
     let chosen = config.envelope();
     let (alphas, lambdas) = (with(&ALPHAS, chosen.alpha), with(&LAMBDAS, chosen.lambda));
     let mut arms = Vec::new();
@@ -40,7 +53,10 @@ pub fn measure(
     let held = held.map(|x| Examples::new(x, &validation.labels));
     let examples = Examples::new(train.matrix()?, &train.labels);
     let mut trainer = Trainer::new(config.train_config(), arms, train.classes.len(), examples, held)?;
-    trainer.run(&mut Silent)?;
+    trainer.run(&mut Stoppable)?;
+    if interrupted() && !trainer.has_ended() {
+        return Ok(None);
+    }
     let trained = trainer.finish()?;
     let (along_alpha, along_lambda) = trained.split_at(alphas.len());
     let line = |values: &[f64], own: f64, arms: &[Trained<f32>]| -> Result<Vec<Setting>> {
@@ -54,11 +70,11 @@ pub fn measure(
         };
         values.iter().zip(arms).map(one).collect()
     };
-    Ok(Sensitivity {
+    Ok(Some(Sensitivity {
         alpha: line(&alphas, chosen.alpha, along_alpha)?,
         lambda: line(&lambdas, chosen.lambda, along_lambda)?,
         judged_by: judged_by.into(),
-    })
+    }))
 }
 
 /// The values with the run's own among them, ascending.

@@ -246,7 +246,11 @@ fn finish(
     run.write("report.md", &summary.to_markdown())?;
     let sensitivity = if args.sensitivity {
         terminal.say("training with other values of α and λ …");
-        Some(sensitivity::measure(config, prepared, &train, test, labels.words())?)
+        let measured = sensitivity::measure(config, prepared, &train, test, labels.words())?;
+        if measured.is_none() {
+            terminal.say("note: interrupted; the run is finished without them");
+        }
+        measured
     } else {
         None
     };

@@ -68,6 +68,11 @@ fn write_files(run: &RunDir, args: &ReportArgs, terminal: &Terminal) -> Result<E
 
 /// The data of a run's report.
 pub fn read(run: &RunDir) -> Result<Report> {
+    let file = run.file("report.json");
+    if !file.exists() {
+        let what = format!("{}: missing; the run is of a version without pages and figures: fit again", file.display());
+        return Err(Failure::input(what));
+    }
     let report: Report = run.read_json("report.json")?;
     if report.schema != SCHEMA {
         return Err(Failure::input(format!(
