@@ -6,8 +6,7 @@ use cmrm_train::train::{Arm, Term};
 
 use crate::config::FitConfig;
 
-/// Name of the arm without an envelope.
-pub const BASE: &str = "base";
+pub use cmrm_run::BASE;
 
 /// The envelope's arm last; before it the base arm, unless it is unwanted.
 pub fn arms(config: &FitConfig) -> Vec<Arm> {

@@ -32,6 +32,7 @@ impl Fitted {
     /// Loads a run and checks that its files belong together.
     pub fn open(path: &Path, wanted: Wanted<'_>) -> Result<Self> {
         let (run, info) = RunDir::open(path)?;
+        run.check_kind(&info)?;
         let names = match wanted {
             Wanted::Chosen => vec![info.chosen.clone()],
             Wanted::All => info.arms.clone(),

@@ -12,7 +12,6 @@ mod evaluation;
 mod failure;
 mod fitted;
 mod fold_progress;
-mod judge;
 mod live_view;
 mod load;
 mod margins;
@@ -23,8 +22,7 @@ mod run_dir;
 mod sets;
 mod sink;
 mod split;
-mod summary;
-mod suspects;
+mod summarise;
 mod terminal;
 mod transfer_bar;
 mod tuning;
@@ -36,6 +34,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Verb};
+// What image runs share with these.
+use cmrm_run::{judge, summary};
 use terminal::Terminal;
 
 fn main() -> ExitCode {

@@ -1,49 +1,41 @@
 //! The table of what training saw of every row: `margins.parquet` in a run's folder.
 
-use std::path::Path;
-
 use cmrm_data::read::{ReadOptions, Source, read};
 use cmrm_data::table::Values;
-use cmrm_data::{Column, Features, LabelOptions, LabelledRows, Override, Table};
+use cmrm_data::{Dataset, Features, LabelOptions, LabelledRows, Override};
+use cmrm_run::{MARGINS, Record, TrainingRows};
 use cmrm_train::train::Trained;
 
 use crate::failure::{Failure, Result};
-use crate::reporting::cards::Record;
 use crate::run_dir::{RunDir, RunInfo};
 use crate::verbs::fit::Prepared;
 
-/// Name of the file.
-pub const FILE: &str = "margins.parquet";
-
-/// Row of the file, observed label, rival, margins and weights of every training row, and, where it is known, whether
-/// the label is wrong.
-pub fn write_margins(path: &Path, prepared: &Prepared, arm: &Trained<f32>) -> Result<()> {
-    let rows = &prepared.split.train;
-    let data = &prepared.data;
-    let numbers = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>();
-    let names = |labels: &mut dyn Iterator<Item = u32>| {
-        labels.map(|label| data.classes[label as usize].as_str()).collect::<Vec<&str>>()
-    };
+/// What training saw of the rows of `train`.
+pub fn training_rows<'a>(train: &'a Dataset, arm: &'a Trained<f32>, wrong: Option<&'a [bool]>) -> TrainingRows<'a> {
     let record = &arm.record;
-    let mut columns = vec![
-        Column::numeric("row", rows.iter().map(|&i| data.rows[i] as f64).collect()),
-        Column::categorical("given_label", &names(&mut rows.iter().map(|&i| data.labels[i]))),
-        Column::categorical("rival_label", &names(&mut record.rival.iter().copied())),
-        Column::numeric("margin", numbers(&record.last_margin)),
-        Column::numeric("mean_margin", numbers(&record.mean_margin)),
-        Column::numeric("weight", numbers(&record.last_weight)),
-        Column::numeric("mean_weight", numbers(&record.mean_weight)),
-    ];
-    if let Some(clean) = &prepared.clean {
-        let wrong = rows.iter().map(|&i| f64::from(u8::from(clean[i] != data.labels[i]))).collect();
-        columns.push(Column::numeric("known_wrong", wrong));
+    TrainingRows {
+        rows: &train.rows,
+        files: &[],
+        classes: &train.classes,
+        labels: &train.labels,
+        rival: &record.rival,
+        margin: &record.last_margin,
+        mean_margin: &record.mean_margin,
+        weight: &record.last_weight,
+        mean_weight: &record.mean_weight,
+        wrong,
     }
-    Ok(cmrm_data::write::write_table(path, &Table::new(columns)?)?)
+}
+
+/// Which training rows have a wrong label, where that is known.
+pub fn known_wrong(prepared: &Prepared) -> Option<Vec<bool>> {
+    let clean = prepared.clean.as_ref()?;
+    Some(prepared.split.train.iter().map(|&i| clean[i] != prepared.data.labels[i]).collect())
 }
 
 /// What training recorded of every training row, from a finished run.
 pub fn read_record(run: &RunDir, info: &RunInfo) -> Result<Record> {
-    let file = run.file(FILE);
+    let file = run.file(MARGINS);
     let bad = |what: &str| Failure::input(format!("{}: {what}; fit again", file.display()));
     let mut options = ReadOptions::default();
     options.overrides.insert("rival_label".into(), Override::Categorical);

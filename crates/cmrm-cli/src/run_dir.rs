@@ -4,36 +4,13 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+pub use cmrm_run::RunInfo;
+use cmrm_run::{FORMAT, RunKind};
 use cmrm_train::Model;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result, in_file, in_stored};
-
-/// Version of the folder's layout; a reader refuses any other.
-const FORMAT: u32 = 1;
-
-/// What a run is about, besides its settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunInfo {
-    pub format: u32,
-    pub version: String,
-    /// Names of the classes, by index.
-    pub classes: Vec<String>,
-    /// Names of the arms; each has a model file.
-    pub arms: Vec<String>,
-    /// The arm to predict with.
-    pub chosen: String,
-    /// SHA-256 of the features and labels that were trained on.
-    pub fingerprint: String,
-}
-
-impl RunInfo {
-    pub fn new(classes: Vec<String>, arms: Vec<String>, chosen: String, fingerprint: String) -> Self {
-        RunInfo { format: FORMAT, version: env!("CARGO_PKG_VERSION").into(), classes, arms, chosen, fingerprint }
-    }
-}
 
 /// The folder of a run.
 #[derive(Debug, Clone)]
@@ -98,6 +75,17 @@ impl RunDir {
         }
         let info = run.read_json("run.json")?;
         Ok((run, info))
+    }
+
+    /// Refuses a run on images, whose network this program cannot apply.
+    pub fn check_kind(&self, info: &RunInfo) -> Result<()> {
+        match info.kind {
+            RunKind::Rows => Ok(()),
+            RunKind::Images => Err(Failure::input(format!(
+                "{}: a run on images; `cmrm audit` and `cmrm report` read it, and `cmrm-images embed` applies its network",
+                self.path.display()
+            ))),
+        }
     }
 
     /// Where the run is.

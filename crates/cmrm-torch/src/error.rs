@@ -17,6 +17,9 @@ pub enum Error {
     /// The data cannot be read.
     #[error(transparent)]
     Data(#[from] cmrm_data::Error),
+    /// What the run found cannot be put together.
+    #[error(transparent)]
+    Run(#[from] cmrm_run::Error),
     /// A file cannot be read or written.
     #[error("{path}: {reason}")]
     File {

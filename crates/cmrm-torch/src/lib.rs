@@ -5,6 +5,7 @@
 
 pub mod cuda;
 pub mod data;
+pub mod embed;
 pub mod error;
 pub mod libtorch;
 pub mod network;

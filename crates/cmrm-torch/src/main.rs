@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand, ValueEnum};
+use cmrm_data::atomic::atomic_write;
+use cmrm_data::write::write_npy_labels;
 use cmrm_torch::cuda::Cuda;
 use cmrm_torch::data::read_images;
+use cmrm_torch::embed::TrainedNetwork;
 use cmrm_torch::libtorch;
 use cmrm_torch::network::tuning::{self, Tuning};
 use cmrm_torch::plan::{Plan, Precision};
 use cmrm_torch::speed::SpeedTest;
-use cmrm_torch::train::{Control, train_all};
+use cmrm_torch::train::{Control, train_all, write_array};
 use cmrm_torch::{Error, Result};
 use tch::Device;
 
@@ -47,6 +50,12 @@ enum PrecisionChoice {
     F32,
     Tf32,
     Mixed,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Part {
+    Train,
+    Test,
 }
 
 impl From<PrecisionChoice> for Precision {
@@ -84,6 +93,22 @@ enum Verb {
         /// How numbers are held, in place of the plans' own.
         #[arg(long, value_enum)]
         precision: Option<PrecisionChoice>,
+    },
+    /// Writes what the last layer of a trained network sees of images, for a linear probe or any other model.
+    Embed {
+        /// The folder of a finished run.
+        run: PathBuf,
+        /// Folder of the data.
+        data: PathBuf,
+        /// The features, as NPY.
+        #[arg(long)]
+        out: PathBuf,
+        /// Which images.
+        #[arg(long, value_enum, default_value = "train")]
+        part: Part,
+        /// Write the labels of the images too, by name, as NPY.
+        #[arg(long, value_name = "FILE")]
+        labels: Option<PathBuf>,
     },
     /// Measures training steps of ResNet-20 on made-up images: one JSON line for each setting.
     Speed {
@@ -171,6 +196,23 @@ fn work(args: Args) -> Result<ExitCode> {
                 (true, _) => ExitCode::from(2),
                 _ => ExitCode::SUCCESS,
             })
+        }
+        Verb::Embed { run, data, out, part, labels } => {
+            let network = TrainedNetwork::open(&run, device)?;
+            let set = read_images(&data, network.size())?;
+            let images = match part {
+                Part::Train => &set.train,
+                Part::Test => &set.test,
+            };
+            let (features, width) = network.features(images)?;
+            write_array(&out, &features, width)?;
+            if let Some(labels) = labels {
+                let names: Vec<&str> =
+                    images.labels.iter().map(|&label| set.classes[label as usize].as_str()).collect();
+                atomic_write(&labels, |file| write_npy_labels(file, &names))?;
+            }
+            eprintln!("{}: {} rows of {width} features", out.display(), images.len());
+            Ok(ExitCode::SUCCESS)
         }
         Verb::Speed { runs, precision, batch, steps, eager, envelope } => {
             for precision in precision {

@@ -26,8 +26,10 @@ pub struct Evaluated {
     pub base: Tensor,
     /// The risk; zero without an envelope.
     pub risk: Tensor,
-    /// Margin of each row, of probabilities when there is no envelope to say otherwise.
+    /// Margin of each row as the envelope measures it; of probabilities without one.
     pub margins: Tensor,
+    /// Margin of each row in probabilities, for the record.
+    pub recorded: Tensor,
     /// Weight of each row; one without an envelope.
     pub weights: Tensor,
     /// The strongest other class of each row.
@@ -100,9 +102,10 @@ impl TensorLoss {
         };
         let Some(envelope) = envelope else {
             let margins = gap(&log_probabilities.detach().exp());
-            let weights = margins.ones_like();
+            let (weights, recorded) = (margins.ones_like(), margins.shallow_clone());
             let risk = base.detach().zeros_like();
-            return Evaluated { total: base.shallow_clone(), base: base.detach(), risk, margins, weights, rivals };
+            let total = base.shallow_clone();
+            return Evaluated { total, base: base.detach(), risk, margins, recorded, weights, rivals };
         };
         let config = envelope.config();
         let margins = match config.margin {
@@ -119,11 +122,16 @@ impl TensorLoss {
         if config.scale == Scale::Doubt {
             risk *= margins.detach().lt(0.0).mean(Kind::Float);
         }
+        let recorded = match config.margin {
+            MarginKind::Probability => margins.detach(),
+            _ => gap(&log_probabilities.detach().exp()),
+        };
         Evaluated {
             total: &base + &risk * config.lambda,
             base: base.detach(),
             risk: risk.detach(),
             margins: margins.detach(),
+            recorded,
             weights: weights.detach(),
             rivals,
         }

@@ -83,7 +83,8 @@ fn a_stopped_training_goes_on_to_the_same_bits() {
     std::fs::create_dir_all(&folder).unwrap();
     let checkpoint = folder.join("checkpoint.safetensors");
     for epoch in 0..2 {
-        let images = Resident::new(&set.train, &set.train, 1, &Normalisation::Data, Device::Cpu).unwrap();
+        let scaling = Normalisation::Data.scaling(&set.train).unwrap();
+        let images = Resident::new(&set.train, &scaling, 1, Device::Cpu).unwrap();
         let mut training = Training::new(base, &set, images).unwrap();
         if epoch > 0 {
             training.restore(&checkpoint).unwrap();

@@ -6,6 +6,7 @@ use cmrm::Matrix;
 use cmrm::noise::{NoiseConfig, NoiseContext};
 use cmrm_data::preprocess::Preprocess;
 use cmrm_data::{Dataset, Fingerprint, LabelOptions, LabelledRows, MissingLabels};
+use cmrm_run::MARGINS;
 use cmrm_train::Checkpoint;
 use cmrm_train::train::{EpochStats, Examples, Trained, Trainer};
 use cmrm_train::tune::{SearchConfig, Setting, choose};
@@ -16,12 +17,13 @@ use crate::calibration::Calibration;
 use crate::config::FitConfig;
 use crate::failure::{Failure, Result, in_stored};
 use crate::load::{Loaded, load};
-use crate::margins::write_margins;
+use crate::margins::{known_wrong, training_rows};
 use crate::progress::{Watch, interrupted, watch_interrupts};
 use crate::reporting::{self, Material, sensitivity};
 use crate::run_dir::{RunDir, RunInfo};
 use crate::split::{Split, draw};
-use crate::summary::{FitSummary, Labels, Parts};
+use crate::summarise::{Parts, summarise};
+use crate::summary::{FitSummary, Labels};
 use crate::terminal::Terminal;
 use crate::tuning::{auto_candidates, rows_to_search, run_search};
 
@@ -230,7 +232,9 @@ fn finish(
     run.write("preprocess.json", &(prepared.preprocess.to_json()? + "\n"))?;
     let robust = trained.iter().rfind(|arm| arm.name != BASE || trained.len() == 1);
     let robust = robust.ok_or_else(|| Failure::input("no arm was trained"))?;
-    write_margins(&run.file("margins.parquet"), prepared, robust)?;
+    let wrong = known_wrong(prepared);
+    let rows = training_rows(&train, robust, wrong.as_deref());
+    rows.write(&run.file(MARGINS))?;
     if !prepared.split.validation.is_empty() {
         let validation = data.gather(&prepared.split.validation)?;
         for arm in trained {
@@ -241,7 +245,7 @@ fn finish(
     }
     let (test, labels) = judged(prepared)?;
     let test = test.as_ref();
-    let summary = FitSummary::new(Parts { config, prepared, run, trained, robust, test, labels, info: &info })?;
+    let summary = summarise(Parts { config, prepared, run, trained, rows: &rows, test, labels, info: &info })?;
     run.write_json("summary.json", &summary)?;
     run.write("report.md", &summary.to_markdown())?;
     let sensitivity = if args.sensitivity {
@@ -254,8 +258,17 @@ fn finish(
     } else {
         None
     };
-    let material =
-        Material { config, prepared, train: &train, trained, robust, history, summary: &summary, sensitivity };
+    let material = Material {
+        config,
+        prepared,
+        train: &train,
+        trained,
+        robust,
+        rows: &rows,
+        history,
+        summary: &summary,
+        sensitivity,
+    };
     reporting::write(run, material, args.read.cache.as_deref(), terminal)?;
     // Last of all: a folder with this file is a finished run.
     run.write_json("run.json", &info)?;

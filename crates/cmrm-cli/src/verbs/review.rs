@@ -9,13 +9,13 @@ use clap::Args;
 use cmrm_data::Fingerprint;
 use cmrm_report::Card;
 use cmrm_review::{Item, Server, Source, Store, csv};
+use cmrm_run::{Cards, MANY_COLUMNS};
 use serde_json::json;
 
 use crate::config::FitConfig;
 use crate::failure::{Failure, Result, in_file};
 use crate::load::load;
 use crate::margins::read_record;
-use crate::reporting::cards::{Cards, MANY_COLUMNS};
 use crate::run_dir::RunDir;
 use crate::terminal::Terminal;
 use crate::verbs::fit::prepare;
@@ -49,6 +49,7 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     if let Some(path) = &args.export {
         return export(&run, &info.fingerprint, path, terminal);
     }
+    run.check_kind(&info)?;
     let mut config = FitConfig::read(&run.file("config.toml"))?;
     if let Some(data) = &args.data {
         config.data.clone_from(data);

@@ -8,7 +8,7 @@ mod resident;
 
 pub use order::EpochOrder;
 pub use read::read_images;
-pub use resident::{Augmentation, Normalisation, Resident};
+pub use resident::{Augmentation, Normalisation, Resident, Scaling};
 
 use cmrm::noise::{NoiseConfig, NoiseContext, NoisyLabels, Superclasses};
 

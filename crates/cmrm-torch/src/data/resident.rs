@@ -35,6 +35,34 @@ pub enum Normalisation {
     Authors,
 }
 
+impl Normalisation {
+    /// The numbers, for images like those to train on.
+    pub fn scaling(&self, train: &Images) -> Result<Scaling> {
+        let (mean, deviation) = match self {
+            Normalisation::Data => statistics(train),
+            Normalisation::Authors if train.channels == 3 => {
+                (vec![0.4914, 0.4822, 0.4465], vec![0.2023, 0.1994, 0.2010])
+            }
+            Normalisation::Authors => {
+                return Err(Error::settings("the authors' normalisation is for three channels; choose 'data'"));
+            }
+        };
+        Ok(Scaling {
+            mean: mean.into_iter().map(|mean| (255.0 * mean) as f32).collect(),
+            scale: deviation.into_iter().map(|deviation| (1.0 / (255.0 * deviation)) as f32).collect(),
+        })
+    }
+}
+
+/// What a pixel's bytes become: `(byte − mean) · scale`, channel by channel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scaling {
+    /// Subtracted.
+    pub mean: Vec<f32>,
+    /// Multiplied by.
+    pub scale: Vec<f32>,
+}
+
 /// Images on a device.
 #[derive(Debug)]
 pub struct Resident {
@@ -50,23 +78,12 @@ pub struct Resident {
 }
 
 impl Resident {
-    /// Pads the images and moves them to the device. `like` gives the normalisation: the training images.
-    pub fn new(
-        images: &Images,
-        like: &Images,
-        padding: usize,
-        normalisation: &Normalisation,
-        device: Device,
-    ) -> Result<Self> {
-        let (mean, deviation) = match normalisation {
-            Normalisation::Data => statistics(like),
-            Normalisation::Authors if images.channels == 3 => {
-                (vec![0.4914, 0.4822, 0.4465], vec![0.2023, 0.1994, 0.2010])
-            }
-            Normalisation::Authors => {
-                return Err(Error::settings("the authors' normalisation is for three channels; choose 'data'"));
-            }
-        };
+    /// Pads the images and moves them to the device.
+    pub fn new(images: &Images, scaling: &Scaling, padding: usize, device: Device) -> Result<Self> {
+        if scaling.mean.len() != images.channels {
+            let (found, expected) = (images.channels, scaling.mean.len());
+            return Err(Error::settings(format!("images have {found} channels, and those trained on have {expected}")));
+        }
         let [height, width, channels] = [images.height, images.width, images.channels].map(|side| side as i64);
         let (rows, pad) = (images.len(), padding as i64);
         let bytes = Tensor::from_slice(&images.pixels)
@@ -74,12 +91,7 @@ impl Resident {
             .to_device(device)
             .constant_pad_nd([0, 0, pad, pad, pad, pad])
             .view([-1]);
-        let per_channel = |values: Vec<f64>| {
-            let values: Vec<f32> = values.into_iter().map(|value| value as f32).collect();
-            Tensor::from_slice(&values).to_device(device)
-        };
-        let scale = per_channel(deviation.iter().map(|deviation| 1.0 / (255.0 * deviation)).collect());
-        let mean = per_channel(mean.iter().map(|mean| 255.0 * mean).collect());
+        let [mean, scale] = [&scaling.mean, &scaling.scale].map(|values| Tensor::from_slice(values).to_device(device));
         Ok(Resident { bytes, rows, height, width, channels, padding: pad, mean, scale })
     }
 
@@ -103,6 +115,11 @@ impl Resident {
     /// Height, width and channels of an image.
     pub fn shape(&self) -> [i64; 3] {
         [self.height, self.width, self.channels]
+    }
+
+    /// What bytes are centred and scaled by.
+    pub fn scaling(&self) -> [(&'static str, &Tensor); 2] {
+        [("mean", &self.mean), ("scale", &self.scale)]
     }
 
     /// Device of the images.

@@ -98,6 +98,11 @@ impl Network {
 
     /// Logits, before any scale.
     pub fn logits(&self, parameters: &Parameters, images: &Tensor, train: bool) -> Tensor {
-        self.head.forward(parameters, &self.features(parameters, images, train))
+        self.classify(parameters, &self.features(parameters, images, train))
+    }
+
+    /// Logits of features.
+    pub fn classify(&self, parameters: &Parameters, features: &Tensor) -> Tensor {
+        self.head.forward(parameters, features)
     }
 }

@@ -55,6 +55,10 @@ pub struct RunSpec {
     pub rank: i64,
     /// Whether its kernels go before others'.
     pub urgent: bool,
+    /// The arm without an envelope that is the same in all else.
+    pub base: Option<String>,
+    /// A plan of this run alone, as TOML.
+    pub settings: String,
 }
 
 /// A state to go on from.
@@ -70,6 +74,18 @@ impl RunSpec {
     /// The folder of the run, inside the folder of all runs.
     pub fn folder(&self) -> String {
         folder_name(&self.plan, &self.arm, self.seed)
+    }
+
+    /// The folder of the run that this one is compared with.
+    pub fn base_folder(&self) -> Option<String> {
+        self.base.as_ref().map(|base| folder_name(&self.plan, base, self.seed))
+    }
+
+    /// Whether this run is the fair control of `other`: no envelope, the same in all else.
+    fn is_base_of(&self, other: &RunSpec) -> bool {
+        let same = (&self.loss, &self.noise, self.epochs, &self.rates, self.seed)
+            == (&other.loss, &other.noise, other.epochs, &other.rates, other.seed);
+        same && self.envelope.is_none() && other.envelope.is_some()
     }
 
     /// The folder of the run that this one goes on from.
@@ -125,6 +141,7 @@ impl Plan {
             wanted.sort_unstable();
             wanted.dedup();
             runs[at].forked_at = wanted;
+            runs[at].base = runs.iter().find(|run| run.is_base_of(&runs[at])).map(|run| run.arm.clone());
         }
         runs.sort_by_key(|run| run.rank);
         if runs.is_empty() { Err(Error::settings("the plan has no arms or no seeds")) } else { Ok(runs) }
@@ -194,7 +211,17 @@ impl Plan {
             forked_at: Vec::new(),
             rank: arm.rank,
             urgent: arm.urgent,
+            base: None,
+            settings: self.alone(arm, seed)?,
         })
+    }
+
+    /// A plan of one run: its arm, and the arm it goes on from.
+    fn alone(&self, arm: &ArmPlan, seed: u64) -> Result<String> {
+        let parent = arm.fork.as_ref().and_then(|fork| self.arms.iter().find(|other| other.name == fork.from));
+        let arms = parent.into_iter().chain([arm]).cloned().map(|arm| ArmPlan { seeds: None, ..arm }).collect();
+        let plan = Plan { seeds: vec![seed], arms, ..self.clone() };
+        toml::to_string(&plan).map_err(|error| Error::settings(format!("arm '{}': {error}", arm.name)))
     }
 
     /// A fork needs a parent of the same seed, noise and head that gets as far.

@@ -29,19 +29,41 @@ pub struct Judgement {
     pub coverage: f64,
 }
 
-/// Logits of all images times `scale`, row by row.
-pub fn logits(network: &Network, parameters: &Parameters, images: &Resident, scale: f64) -> Tensor {
+/// What a network says of images: a row each.
+pub struct Seen {
+    /// What the last layer sees.
+    pub features: Tensor,
+    /// Logits, times the loss's scale.
+    pub logits: Tensor,
+}
+
+impl Seen {
+    /// Probabilities, row by row.
+    pub fn probabilities(&self) -> Result<Vec<f32>> {
+        numbers(&self.logits.softmax(1, Kind::Float))
+    }
+}
+
+/// Numbers of a tensor, in memory's order of its indices.
+pub fn numbers(tensor: &Tensor) -> Result<Vec<f32>> {
+    Ok(Vec::<f32>::try_from(&tensor.to_kind(Kind::Float).to_device(tch::Device::Cpu).contiguous().view([-1]))?)
+}
+
+/// Shows all images to the network as they are, without training.
+pub fn see(network: &Network, parameters: &Parameters, images: &Resident, scale: f64) -> Seen {
     parameters.refresh();
     let kind = if parameters.is_mixed() { Kind::BFloat16 } else { Kind::Float };
-    let chunks: Vec<Tensor> = (0..images.len())
-        .step_by(CHUNK)
-        .map(|start| {
-            let batch = images.plain(start..(start + CHUNK).min(images.len())).to_kind(kind);
-            let batch = if tuning::get().channels_first { batch.contiguous() } else { batch };
-            no_grad(|| network.logits(parameters, &batch, false) * scale)
-        })
-        .collect();
-    Tensor::cat(&chunks, 0)
+    let (mut features, mut logits) = (Vec::new(), Vec::new());
+    for start in (0..images.len()).step_by(CHUNK) {
+        let batch = images.plain(start..(start + CHUNK).min(images.len())).to_kind(kind);
+        let batch = if tuning::get().channels_first { batch.contiguous() } else { batch };
+        no_grad(|| {
+            let seen = network.features(parameters, &batch, false);
+            logits.push(network.classify(parameters, &seen) * scale);
+            features.push(seen);
+        });
+    }
+    Seen { features: Tensor::cat(&features, 0), logits: Tensor::cat(&logits, 0) }
 }
 
 /// Accuracy, and prediction sets by split conformal on class-balanced splits of the test images (score `1 − p`). Sets of

@@ -1,6 +1,7 @@
 //! Training: steps, epochs, runs, and several runs at once.
 
 mod checkpoint;
+mod folder;
 mod judge;
 mod queue;
 mod records;
@@ -9,10 +10,11 @@ mod runner;
 mod step;
 mod training;
 
-pub use checkpoint::Progress;
-pub use judge::{Judgement, judge, logits};
+pub use checkpoint::{Progress, read as read_tensors};
+pub use folder::write_array;
+pub use judge::{Judgement, Seen, judge, numbers, see};
 pub use records::Records;
 pub use report::RunResult;
 pub use runner::{Control, Ended, train_all};
 pub use step::{Optimiser, Step};
-pub use training::Training;
+pub use training::{MODEL, Training};

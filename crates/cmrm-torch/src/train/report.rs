@@ -1,15 +1,12 @@
-//! What a finished run leaves: a line of results and a table of its rows.
+//! A finished run in one line.
 
 use std::io::Write;
 use std::path::Path;
 
-use cmrm_data::{Column, Table};
 use serde::{Deserialize, Serialize};
-use tch::{Device, Kind, Tensor};
 
 use super::judge::Judgement;
 use super::training::Training;
-use crate::data::ImageSet;
 use crate::error::{Error, Result};
 use crate::plan::RunSpec;
 
@@ -82,31 +79,4 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     cmrm_files::write_atomically(path, |file| file.write_all(text.as_bytes()))
         .map_err(|error: std::io::Error| Error::in_file(path, error))
-}
-
-/// The table that `cmrm audit` reads: observed label, rival, margins and weights of every training row.
-pub fn write_margins(path: &Path, spec: &RunSpec, set: &ImageSet, training: &Training) -> Result<()> {
-    let observed = set.observed(spec.noise.as_ref(), spec.seed)?;
-    let records = training.records();
-    let numbers = |tensor: &Tensor| -> Result<Vec<f64>> {
-        Ok(Vec::<f64>::try_from(&tensor.to_device(Device::Cpu).to_kind(Kind::Double))?)
-    };
-    let shown = records.shown.clamp_min(1.0);
-    let name = |label: usize| set.classes[label.min(set.classes.len() - 1)].as_str();
-    let given: Vec<&str> = observed.labels.iter().map(|&label| name(label as usize)).collect();
-    let rival: Vec<&str> = numbers(&records.rival)?.into_iter().map(|label| name(label as usize)).collect();
-    let mut columns = vec![
-        Column::numeric("row", (0..given.len()).map(|row| row as f64).collect()),
-        Column::categorical("given_label", &given),
-        Column::categorical("rival_label", &rival),
-        Column::numeric("margin", numbers(&records.last_margin)?),
-        Column::numeric("mean_margin", numbers(&(&records.margin_sum / &shown))?),
-        Column::numeric("weight", numbers(&records.last_weight)?),
-        Column::numeric("mean_weight", numbers(&(&records.weight_sum / &shown))?),
-    ];
-    if spec.noise.is_some() {
-        let wrong = observed.mask().into_iter().map(|wrong| f64::from(u8::from(wrong))).collect();
-        columns.push(Column::numeric("known_wrong", wrong));
-    }
-    Ok(cmrm_data::write::write_table(path, &Table::new(columns)?)?)
 }

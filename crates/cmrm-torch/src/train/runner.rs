@@ -9,9 +9,10 @@ use std::time::Instant;
 
 use tch::Device;
 
+use super::folder::{add_base, write_run};
 use super::queue::{CHECKPOINT, Queue, RESULT, fork_file};
-use super::report::{RunResult, write_json, write_margins, write_text};
-use super::training::Training;
+use super::report::{RunResult, write_json, write_text};
+use super::training::{MODEL, Training};
 use crate::cuda::Cuda;
 use crate::data::{ImageSet, Resident};
 use crate::error::{Error, Result};
@@ -50,6 +51,7 @@ pub struct Ended {
 
 /// Images of one plan, on the device.
 struct Prepared {
+    runs: Vec<RunSpec>,
     set: ImageSet,
     train: Mutex<Resident>,
     test: Mutex<Resident>,
@@ -65,11 +67,12 @@ pub fn train_all(plans: Vec<(Vec<RunSpec>, ImageSet)>, control: &Control<'_>) ->
         if *precision.get_or_insert(first.precision) != first.precision {
             return Err(Error::settings("plans that run together need the same precision"));
         }
-        let (padding, normalise) = (first.augment.padding, &first.normalise);
-        let train = Resident::new(&set.train, &set.train, padding, normalise, control.device)?;
-        let test = Resident::new(&set.test, &set.train, 0, normalise, control.device)?;
-        prepared.push((first.plan.clone(), Prepared { set, train: Mutex::new(train), test: Mutex::new(test) }));
-        all.extend(runs);
+        let scaling = first.normalise.scaling(&set.train)?;
+        let train = Resident::new(&set.train, &scaling, first.augment.padding, control.device)?;
+        let test = Resident::new(&set.test, &scaling, 0, control.device)?;
+        let (plan, (train, test)) = (first.plan.clone(), (Mutex::new(train), Mutex::new(test)));
+        all.extend(runs.iter().cloned());
+        prepared.push((plan, Prepared { runs, set, train, test }));
     }
     if let (true, Some(precision)) = (control.device.is_cuda(), precision) {
         Cuda::load()?.allow_tf32(precision != Precision::F32)?;
@@ -155,8 +158,9 @@ fn run(spec: &RunSpec, data: &Prepared, control: &Control<'_>, queue: &Queue) ->
     let judgement = training.judge(&test, &data.set.test.labels)?;
     let result = RunResult::new(spec, &training, judgement);
     write_metrics(&folder, &training)?;
-    write_margins(&folder.join("margins.parquet"), spec, &data.set, &training)?;
-    training.save(&folder.join("model.safetensors"))?;
+    training.save_model(&folder.join(MODEL))?;
+    write_run(&folder, spec, &data.set, &training, &test)?;
+    compare(spec, data, control)?;
     append_result(&control.root, &result)?;
     write_json(&folder.join(RESULT), &result)?;
     if checkpoint.exists() {
@@ -166,6 +170,19 @@ fn run(spec: &RunSpec, data: &Prepared, control: &Control<'_>, queue: &Queue) ->
     let speed = result.images_per_second;
     (control.say)(&format!("{}: {accuracy:.2} %, sets of {size:.3}, {speed:.0} images/s", spec.folder()));
     Ok(Some(result))
+}
+
+/// Puts base and envelope beside each other in the reports of this run, or of those that have this one as their base.
+fn compare(spec: &RunSpec, data: &Prepared, control: &Control<'_>) -> Result<()> {
+    let folder = |name: &String| control.root.join(name);
+    let labels = &data.set.test.labels;
+    if let Some(base) = spec.base_folder() {
+        add_base(&folder(&spec.folder()), &folder(&base), labels)?;
+    }
+    for run in data.runs.iter().filter(|run| run.base_folder().is_some_and(|base| base == spec.folder())) {
+        add_base(&folder(&run.folder()), &folder(&spec.folder()), labels)?;
+    }
+    Ok(())
 }
 
 fn write_metrics(folder: &Path, training: &Training) -> Result<()> {

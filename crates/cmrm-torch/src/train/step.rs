@@ -122,7 +122,7 @@ impl Step {
         let evaluated = self.loss.evaluate(&logits, &labels, envelope);
         let gradient = self.parameters.gradient(&evaluated.total)?;
         no_grad(|| {
-            drop(self.margins.shallow_clone().index_copy_(0, &rows, &evaluated.margins));
+            drop(self.margins.shallow_clone().index_copy_(0, &rows, &evaluated.recorded));
             drop(self.weights.shallow_clone().index_copy_(0, &rows, &evaluated.weights));
             drop(self.rivals.shallow_clone().index_copy_(0, &rows, &evaluated.rivals));
             let _ = self.sums.shallow_clone().g_add_(&Tensor::stack(&[&evaluated.base, &evaluated.risk], 0));

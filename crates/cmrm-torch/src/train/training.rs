@@ -7,7 +7,7 @@ use serde_json::json;
 use tch::{Device, Tensor};
 
 use super::checkpoint::{self, Progress};
-use super::judge::{Judgement, judge, logits};
+use super::judge::{Judgement, Seen, judge, see};
 use super::records::Records;
 use super::step::{Optimiser, Step};
 use crate::cuda::{Cuda, Graph};
@@ -17,6 +17,8 @@ use crate::network::Network;
 use crate::objective::TensorLoss;
 use crate::plan::{Precision, RunSpec};
 
+/// Name of a finished run's network.
+pub const MODEL: &str = "model.safetensors";
 /// Bytes of prepared images that a training holds at a time.
 const SEGMENT_BYTES: usize = 256 << 20;
 
@@ -76,6 +78,14 @@ impl Training {
             graph_failure: None,
             progress: Progress { format: 0, epoch: 0, images: 0, seconds: 0.0, metrics: Vec::new() },
         })
+    }
+
+    /// Writes what it takes to apply the network: parameters, running statistics, normalisation.
+    pub fn save_model(&self, path: &Path) -> Result<()> {
+        let parameters = &self.step.parameters;
+        let mut tensors = vec![("parameters", &parameters.flat), ("running", &parameters.running)];
+        tensors.extend(self.images.scaling());
+        checkpoint::write(path, &tensors, &self.progress)
     }
 
     fn state(&self) -> Vec<(&'static str, &Tensor)> {
@@ -210,13 +220,22 @@ impl Training {
 
     /// Judges by test images and adds it to the epoch's line.
     pub fn judge(&mut self, test: &Resident, labels: &[u32]) -> Result<Judgement> {
-        let scale = self.step.loss().scale();
-        let judgement = judge(&logits(&self.step.network, &self.step.parameters, test, scale), labels)?;
+        let judgement = judge(&self.see(test).logits, labels)?;
         if let Some(line) = self.progress.metrics.last_mut() {
             line["accuracy"] = json!(judgement.accuracy);
             line["mean_set_size"] = json!(judgement.mean_set_size);
         }
         Ok(judgement)
+    }
+
+    /// What the network says of images.
+    pub fn see(&self, images: &Resident) -> Seen {
+        see(&self.step.network, &self.step.parameters, images, self.step.loss().scale())
+    }
+
+    /// What the network says of the training images as they are.
+    pub fn see_training_images(&self) -> Seen {
+        self.see(&self.images)
     }
 
     /// What training saw of every row.

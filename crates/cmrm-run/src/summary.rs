@@ -2,23 +2,14 @@
 
 use std::fmt::Write;
 
-use cmrm::Matrix;
-use cmrm::conformal::{self, ConformalConfig};
-use cmrm::metric::{predicted_classes, wilson};
-use cmrm_data::Dataset;
-use cmrm_train::train::Trained;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::arms::BASE;
-use crate::config::FitConfig;
-use crate::failure::Result;
-use crate::judge::{Difference, LEVEL, Measured, compare, mean_interval, measure};
-use crate::run_dir::{RunDir, RunInfo};
+use crate::BASE;
+use crate::judge::{Difference, Measured};
 use crate::suspects::Suspects;
-use crate::verbs::fit::Prepared;
 
 /// Which labels the arms were judged by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Labels {
     /// Of a test file, taken as they are.
@@ -34,6 +25,7 @@ pub enum Labels {
 }
 
 impl Labels {
+    /// In words.
     pub fn words(self) -> &'static str {
         match self {
             Labels::Test => "labels of the test file",
@@ -45,119 +37,88 @@ impl Labels {
     }
 }
 
-/// Everything a summary is made of.
-pub struct Parts<'a> {
-    pub config: &'a FitConfig,
-    pub prepared: &'a Prepared,
-    pub run: &'a RunDir,
-    pub trained: &'a [Trained<f32>],
-    pub robust: &'a Trained<f32>,
-    pub test: Option<&'a Dataset>,
-    pub labels: Labels,
-    pub info: &'a RunInfo,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// What a fit found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FitSummary {
-    pub schema: &'static str,
+    /// Version of this form.
+    pub schema: String,
+    /// The run's folder.
     pub run: String,
+    /// What was trained on.
     pub data: DataSummary,
+    /// Which labels the arms were judged by.
     pub judged_by: Labels,
+    /// The arms, base first.
     pub arms: Vec<ArmSummary>,
     /// Envelope minus base.
     pub difference: Option<Difference>,
+    /// The labels that look wrong.
     pub suspects: Suspects,
+    /// The seed.
     pub seed: u64,
+    /// Threads, on which nothing depends.
     pub threads: usize,
+    /// Version of the program.
     pub version: String,
+    /// SHA-256 of features and labels.
     pub fingerprint: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// Version of the summary's form.
+pub const SCHEMA: &str = "cmrm/fit/1";
+
+/// What was trained on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DataSummary {
+    /// Its name.
     pub name: String,
+    /// Rows trained on.
     pub train_rows: usize,
+    /// Rows for validation and calibration.
     pub validation_rows: usize,
+    /// Rows the arms were judged on.
     pub judged_rows: usize,
+    /// Rows without a label.
     pub unlabelled_rows: usize,
+    /// Features after preprocessing.
     pub features: usize,
+    /// Classes.
     pub classes: usize,
-    /// The noise that was injected, and the share of training rows whose label is known to be wrong.
+    /// The noise that was injected.
     pub noise: Option<String>,
+    /// Share of training rows whose label is known to be wrong.
     pub wrong_share: Option<f64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// How one arm did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArmSummary {
+    /// Its name.
     pub name: String,
     /// The epoch whose model is kept, from zero.
     pub epoch: usize,
+    /// Metrics on the judged rows.
     pub metrics: Vec<Measured>,
+    /// Prediction sets, where there were rows to calibrate.
     pub sets: Option<SetSummary>,
 }
 
 /// Prediction sets at 90 %, by LAC, calibrated on the observed labels of the validation rows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SetSummary {
     /// The coverage asked for.
     pub wanted: f64,
+    /// Share of the judged rows whose label is in their set.
     pub coverage: f64,
     /// 95 % interval of the coverage (Wilson).
     pub coverage_interval: [f64; 2],
+    /// Mean number of classes in a set.
     pub mean_size: f64,
     /// 95 % interval of the mean size, over the rows.
     pub size_interval: [f64; 2],
 }
 
 impl FitSummary {
-    pub fn new(parts: Parts<'_>) -> Result<Self> {
-        let Parts { config, prepared, run, trained, robust, test, labels, info } = parts;
-        let mut arms = Vec::new();
-        let mut predictions = Vec::new();
-        for arm in trained {
-            let (mut metrics, mut sets) = (Vec::new(), None);
-            if let Some(test) = test {
-                let probabilities = arm.model.probabilities(test.matrix()?)?;
-                let probabilities = Matrix::new(&probabilities, test.classes.len())?;
-                metrics = measure(probabilities, &test.labels, config.seed)?;
-                predictions.push(predicted_classes(probabilities)?);
-                sets = prediction_sets(prepared, arm, probabilities, test, labels, config.seed)?;
-            }
-            arms.push(ArmSummary { name: arm.name.clone(), epoch: arm.epoch, metrics, sets });
-        }
-        let difference = match (test, predictions.as_slice()) {
-            (Some(test), [base, robust]) => Some(compare(base, robust, &test.labels, config.seed)?),
-            _ => None,
-        };
-        let train = &prepared.split.train;
-        let wrong_share = prepared.clean.as_ref().map(|clean| {
-            train.iter().filter(|&&i| clean[i] != prepared.data.labels[i]).count() as f64 / train.len() as f64
-        });
-        Ok(FitSummary {
-            schema: "cmrm/fit/1",
-            run: run.path().display().to_string(),
-            data: DataSummary {
-                name: prepared.name.clone(),
-                train_rows: train.len(),
-                validation_rows: prepared.split.validation.len(),
-                judged_rows: test.map_or(0, Dataset::len),
-                unlabelled_rows: prepared.unlabelled,
-                features: prepared.data.width(),
-                classes: prepared.data.classes.len(),
-                noise: config.noise.as_ref().map(ToString::to_string),
-                wrong_share,
-            },
-            judged_by: labels,
-            arms,
-            difference,
-            suspects: Suspects::find(prepared, robust),
-            seed: config.seed,
-            threads: rayon::current_num_threads(),
-            version: info.version.clone(),
-            fingerprint: info.fingerprint.clone(),
-        })
-    }
-
     /// The table that ends a fit in a terminal.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
@@ -257,6 +218,7 @@ pub fn difference_in_words(difference: &Difference) -> String {
     )
 }
 
+/// What a difference means.
 pub fn verdict(difference: &Difference) -> &'static str {
     if difference.low > 0.0 {
         "The envelope helped."
@@ -298,37 +260,4 @@ pub fn write_rows<R: AsRef<[String]>>(
     for row in body {
         line(row.as_ref());
     }
-}
-
-/// Sets for the judged rows, unless those are the rows that would calibrate.
-fn prediction_sets(
-    prepared: &Prepared,
-    arm: &Trained<f32>,
-    probabilities: Matrix<'_, f32>,
-    test: &Dataset,
-    labels: Labels,
-    seed: u64,
-) -> Result<Option<SetSummary>> {
-    if labels == Labels::ObservedValidation || prepared.split.validation.is_empty() {
-        return Ok(None);
-    }
-    let validation = prepared.data.gather(&prepared.split.validation)?;
-    let calibration = arm.model.probabilities(validation.matrix()?)?;
-    let config = ConformalConfig::default();
-    let wanted = config.coverage;
-    let conformal = config.validate()?;
-    let calibration = Matrix::new(&calibration, test.classes.len())?;
-    let sets = conformal.calibrate(calibration, &validation.labels, &[])?.predict(probabilities, &[])?;
-    let report = conformal::evaluate(&sets, &test.labels)?;
-    let covered = (0..test.len()).filter(|&row| sets.contains(row, test.labels[row])).count();
-    let coverage = wilson(covered, test.len(), LEVEL)?;
-    let sizes: Vec<f64> = sets.sizes().map(|size| size as f64).collect();
-    let size = mean_interval(&sizes, seed)?;
-    Ok(Some(SetSummary {
-        wanted,
-        coverage: report.coverage,
-        coverage_interval: [coverage.low, coverage.high],
-        mean_size: report.mean_size,
-        size_interval: [size.low, size.high],
-    }))
 }

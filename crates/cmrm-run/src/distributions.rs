@@ -2,14 +2,11 @@
 
 use cmrm::Matrix;
 use cmrm::theory::{Bandwidth, MarginDensity, clean_label_check, gap_curve, tightest_gap_bound};
-use cmrm_data::Dataset;
 use cmrm_report::{CleanCheck, Confidence, Density, Margins};
-use cmrm_train::train::Trained;
 
-use crate::arms::BASE;
-use crate::config::FitConfig;
-use crate::failure::Result;
-use crate::verbs::fit::Prepared;
+use crate::error::Result;
+use crate::report::Found;
+use crate::rows::TrainingRows;
 
 const MARGIN_BINS: usize = 40;
 const CONFIDENCE_BINS: usize = 20;
@@ -30,27 +27,17 @@ pub(super) struct Distributions {
     pub confidence: Vec<Confidence>,
 }
 
-pub(super) fn of(
-    config: &FitConfig,
-    prepared: &Prepared,
-    train: &Dataset,
-    trained: &[Trained<f32>],
-    robust: &Trained<f32>,
-    wrong: Option<&[bool]>,
-) -> Result<Distributions> {
-    let margins = &robust.record.last_margin;
-    let alpha = config.envelope().alpha;
-    let batch = if config.batch == 0 { margins.len() } else { config.batch.min(margins.len()) };
-    let curve = gap_curve(margins, alpha, &[batch], TRIALS, config.seed)?;
-    let probabilities = robust.model.probabilities(train.matrix()?)?;
-    let classes = train.classes.len();
+pub(super) fn of(found: &Found<'_>) -> Result<Distributions> {
+    let (rows, alpha) = (found.rows, found.envelope.alpha);
+    let margins = rows.margin;
+    let batch = if found.batch == 0 { margins.len() } else { found.batch.min(margins.len()) };
+    let curve = gap_curve(margins, alpha, &[batch], TRIALS, found.summary.seed)?;
     let mut density = density(margins, curve.tau, batch)?;
     if let Some(density) = &mut density {
         density.seen = curve.points.first().map(|point| (point.mean_gap, point.gap_95));
-        if let Some(clean) = &prepared.clean {
-            let clean: Vec<u32> = prepared.split.train.iter().map(|&i| clean[i]).collect();
-            let matrix = Matrix::new(&probabilities, classes)?;
-            let check = clean_label_check(matrix, &train.labels, &clean, alpha, Some(curve.tau))?;
+        if let Some(clean) = found.clean {
+            let matrix = Matrix::new(found.probabilities, rows.classes.len())?;
+            let check = clean_label_check(matrix, rows.labels, clean, alpha, Some(curve.tau))?;
             density.check = Some(CleanCheck {
                 wrong: check.delta_w,
                 share_gap: check.share_gap,
@@ -60,16 +47,13 @@ pub(super) fn of(
             });
         }
     }
-    let base = trained.iter().find(|arm| arm.name == BASE);
-    let matrix = train.matrix()?;
-    let base = base.map(|arm| arm.model.probabilities(matrix)).transpose()?;
     let stretched: Vec<f32> = margins.iter().map(|margin| (margin + 1.0) / 2.0).collect();
     let all: Vec<usize> = (0..margins.len()).collect();
-    let (right, are_wrong) = count(&stretched, &all, wrong, MARGIN_BINS);
+    let (right, are_wrong) = count(&stretched, &all, rows.wrong, MARGIN_BINS);
     Ok(Distributions {
         margins: Margins { right, wrong: are_wrong, tau: curve.tau },
         density,
-        confidence: confidence(train, &probabilities, base.as_deref(), wrong),
+        confidence: confidence(rows, found.probabilities, found.base),
     })
 }
 
@@ -105,20 +89,20 @@ fn density(margins: &[f32], tau: f64, batch: usize) -> Result<Option<Density>> {
     }))
 }
 
-fn confidence(train: &Dataset, robust: &[f32], base: Option<&[f32]>, wrong: Option<&[bool]>) -> Vec<Confidence> {
-    let classes = train.classes.len();
+fn confidence(rows: &TrainingRows<'_>, robust: &[f32], base: Option<&[f32]>) -> Vec<Confidence> {
+    let classes = rows.classes.len();
     let of_label = |probabilities: &[f32]| -> Vec<f32> {
-        train.labels.iter().enumerate().map(|(row, &label)| probabilities[row * classes + label as usize]).collect()
+        rows.labels.iter().enumerate().map(|(row, &label)| probabilities[row * classes + label as usize]).collect()
     };
     let (robust, base) = (of_label(robust), base.map(of_label));
-    let mut rows = vec![Vec::new(); classes];
-    for (row, &label) in train.labels.iter().enumerate() {
-        rows[label as usize].push(row);
+    let mut members = vec![Vec::new(); classes];
+    for (row, &label) in rows.labels.iter().enumerate() {
+        members[label as usize].push(row);
     }
-    let one = |(class, rows): (usize, &Vec<usize>)| {
-        let (right, wrong) = count(&robust, rows, wrong, CONFIDENCE_BINS);
-        let base = base.as_ref().map(|base| count(base, rows, None, CONFIDENCE_BINS).0);
-        Confidence { class: train.classes[class].clone(), base, right, wrong }
+    let one = |(class, members): (usize, &Vec<usize>)| {
+        let (right, wrong) = count(&robust, members, rows.wrong, CONFIDENCE_BINS);
+        let base = base.as_ref().map(|base| count(base, members, None, CONFIDENCE_BINS).0);
+        Confidence { class: rows.classes[class].clone(), base, right, wrong }
     };
-    rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()).map(one).collect()
+    members.iter().enumerate().filter(|(_, members)| !members.is_empty()).map(one).collect()
 }

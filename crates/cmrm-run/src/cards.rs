@@ -5,10 +5,15 @@ use std::borrow::Cow;
 use cmrm_data::{Dataset, Features, ImageShape, Input};
 use cmrm_report::{Card, Content, Neighbour, Pixels, data_uri};
 
-use crate::failure::{Failure, Result};
+use crate::error::{Error, Result};
 
-/// Columns of a row that the report shows, and that the review page shows.
+/// Rows that the report shows in full.
+pub const SUSPECTS: usize = 50;
+/// Room for their pictures: the page stays small enough for a mail. Where pictures are large, fewer rows are shown.
+pub const PICTURE_BYTES: usize = 2_000_000;
+/// Columns of a row that the report shows.
 pub const FEW_COLUMNS: usize = 16;
+/// Columns of a row that the review page shows.
 pub const MANY_COLUMNS: usize = 200;
 /// Trusted neighbours of each of the two labels.
 const NEIGHBOURS: usize = 3;
@@ -17,40 +22,63 @@ const RANGE_ROWS: usize = 1000;
 
 /// What training recorded of every training row.
 pub struct Record {
+    /// Margin in the last epoch.
     pub margin: Vec<f32>,
+    /// The strongest other class in the last epoch.
     pub rival: Vec<u32>,
+    /// Weight in the last epoch.
     pub weight: Vec<f32>,
 }
 
+/// What a row of the data holds, with so many columns at most.
+type Show<'a> = Box<dyn Fn(u64, usize) -> Content + Send + Sync + 'a>;
+
 /// Training rows as they were read and as they were learned from.
 pub struct Cards<'a> {
-    raw: Input,
+    show: Show<'a>,
     train: Cow<'a, Dataset>,
     record: Record,
-    range: (f32, f32),
     /// Positions of the rows that are not doubted, by label.
     trusted: Vec<Vec<usize>>,
 }
 
 impl<'a> Cards<'a> {
+    /// Rows of `raw`, from which `train` was made.
     pub fn new(raw: Input, train: Cow<'a, Dataset>, record: Record) -> Result<Self> {
         let rows = raw.features.rows() as u64;
         if let Some(row) = train.rows.iter().find(|&&row| row >= rows) {
-            return Err(Failure::input(format!("{}: {rows} rows, but the run has trained on row {row}", raw.source)));
+            return Err(Error::Mismatch(format!("{}: {rows} rows, but the run has trained on row {row}", raw.source)));
         }
+        let range = pixel_range(&raw.features);
+        Cards::showing(Box::new(move |row, columns| content(&raw, range, row as usize, columns)), train, record)
+    }
+
+    /// Rows that are images, each of them `picture` of its place in the data; neighbours are near in the features of
+    /// `train`.
+    pub fn of_pictures(
+        train: Cow<'a, Dataset>,
+        record: Record,
+        picture: &'a (dyn Fn(u64) -> Option<String> + Send + Sync),
+    ) -> Result<Self> {
+        let show = move |row, _| Content { picture: picture(row), cells: Vec::new(), more: 0 };
+        Cards::showing(Box::new(show), train, record)
+    }
+
+    fn showing(show: Show<'a>, train: Cow<'a, Dataset>, record: Record) -> Result<Self> {
         if record.margin.len() != train.len() || record.weight.len() != train.len() || record.rival.len() != train.len()
         {
             let (found, expected) = (record.margin.len(), train.len());
-            return Err(Failure::input(format!("margins of {found} rows for the {expected} training rows; fit again")));
+            return Err(Error::Mismatch(format!(
+                "margins of {found} rows for the {expected} training rows; fit again"
+            )));
         }
-        let range = pixel_range(&raw.features);
         let mut trusted = vec![Vec::new(); train.classes.len()];
         for (at, &label) in train.labels.iter().enumerate() {
             if record.margin[at] > 0.0 && record.weight[at] >= 0.5 {
                 trusted[label as usize].push(at);
             }
         }
-        Ok(Cards { raw, train, record, range, trusted })
+        Ok(Cards { show, train, record, trusted })
     }
 
     /// Positions of the doubted rows, most doubtful first.
@@ -86,7 +114,7 @@ impl<'a> Cards<'a> {
                 neighbours.push(Neighbour {
                     row: self.row(near),
                     label: self.train.classes[label as usize].clone(),
-                    content: self.content(near, columns),
+                    content: (self.show)(self.row(near), columns),
                 });
             }
         }
@@ -95,7 +123,7 @@ impl<'a> Cards<'a> {
             given: given.into(),
             suggested: suggested.into(),
             margin: self.margin(at),
-            content: self.content(at, columns),
+            content: (self.show)(self.row(at), columns),
             neighbours,
         }
     }
@@ -116,32 +144,43 @@ impl<'a> Cards<'a> {
         }
         best.into_iter().map(|(_, other)| other).collect()
     }
+}
 
-    fn content(&self, at: usize, columns: usize) -> Content {
-        let row = self.train.rows[at] as usize;
-        match &self.raw.features {
-            Features::Table(table) => {
-                // The row's own name first, where it has one.
-                let cells = self.raw.ids.iter().chain(table.columns()).take(columns);
-                let cells = cells.map(|c| (c.name.clone(), c.text(row).unwrap_or_default().into_owned())).collect();
-                Content {
-                    picture: None,
-                    cells,
-                    more: (usize::from(self.raw.ids.is_some()) + table.columns().len()).saturating_sub(columns),
-                }
+fn content(raw: &Input, range: (f32, f32), row: usize, columns: usize) -> Content {
+    match &raw.features {
+        Features::Table(table) => {
+            // The row's own name first, where it has one.
+            let cells = raw.ids.iter().chain(table.columns()).take(columns);
+            let cells = cells.map(|c| (c.name.clone(), c.text(row).unwrap_or_default().into_owned())).collect();
+            let all = usize::from(raw.ids.is_some()) + table.columns().len();
+            Content { picture: None, cells, more: all.saturating_sub(columns) }
+        }
+        Features::Array(array) => {
+            let values = &array.values()[row * array.width()..(row + 1) * array.width()];
+            let picture = array.image().and_then(|shape| picture(values, shape, range));
+            if picture.is_some() {
+                return Content { picture, cells: Vec::new(), more: 0 };
             }
-            Features::Array(array) => {
-                let values = &array.values()[row * array.width()..(row + 1) * array.width()];
-                let picture = array.image().and_then(|shape| picture(values, shape, self.range));
-                if picture.is_some() {
-                    return Content { picture, cells: Vec::new(), more: 0 };
-                }
-                let cells = values.iter().take(columns).enumerate();
-                let cells = cells.map(|(i, value)| (format!("x{i}"), value.to_string())).collect();
-                Content { picture: None, cells, more: values.len().saturating_sub(columns) }
-            }
+            let cells = values.iter().take(columns).enumerate();
+            let cells = cells.map(|(i, value)| (format!("x{i}"), value.to_string())).collect();
+            Content { picture: None, cells, more: values.len().saturating_sub(columns) }
         }
     }
+}
+
+/// The first of the cards, as many as [`PICTURE_BYTES`] has room for.
+pub fn fitting(mut cards: Vec<Card>) -> Vec<Card> {
+    let mut left = PICTURE_BYTES;
+    let fits = |card: &&Card| {
+        let contents = card.neighbours.iter().map(|neighbour| &neighbour.content).chain([&card.content]);
+        let bytes = contents.filter_map(|content| content.picture.as_ref()).map(String::len).sum();
+        let fits = bytes <= left;
+        left = left.saturating_sub(bytes);
+        fits
+    };
+    let count = cards.iter().take_while(fits).count();
+    cards.truncate(count);
+    cards
 }
 
 /// Smallest and largest pixel of the first rows.

@@ -2,9 +2,9 @@
 
 use cmrm::Matrix;
 use cmrm::metric::{self, BootstrapConfig};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::failure::Result;
+use crate::error::Result;
 
 /// Confidence of every interval.
 pub const LEVEL: f64 = 0.95;
@@ -12,19 +12,26 @@ pub const LEVEL: f64 = 0.95;
 const RESAMPLED_ROWS: usize = 4_000_000;
 
 /// One metric.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    pub name: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Its value.
     pub value: f64,
+    /// Lower end of the interval.
     pub low: f64,
+    /// Upper end of the interval.
     pub high: f64,
 }
 
 /// The difference between two models on the same rows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
+    /// Of their accuracies.
     pub accuracy: f64,
+    /// Lower end of the interval.
     pub low: f64,
+    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -39,7 +46,7 @@ pub fn measure(probabilities: Matrix<'_, f32>, labels: &[u32], seed: u64) -> Res
     let right = predicted.iter().zip(labels).filter(|(a, b)| a == b).count();
     let interval = metric::wilson(right, labels.len(), LEVEL)?;
     let mut measured = vec![Measured {
-        name: "accuracy",
+        name: "accuracy".into(),
         value: metric::accuracy(&predicted, labels)?,
         low: interval.low,
         high: interval.high,
@@ -48,7 +55,12 @@ pub fn measure(probabilities: Matrix<'_, f32>, labels: &[u32], seed: u64) -> Res
     let mut add = |name: &'static str, of: &mut dyn FnMut(&[usize]) -> cmrm::Result<f64>| {
         // A metric that these labels do not define (an AUROC of one class, say) is left out.
         if let Ok(found) = metric::bootstrap(labels.len(), &config, of) {
-            measured.push(Measured { name, value: found.estimate, low: found.interval.low, high: found.interval.high });
+            measured.push(Measured {
+                name: name.into(),
+                value: found.estimate,
+                low: found.interval.low,
+                high: found.interval.high,
+            });
         }
     };
     let pick = |values: &[u32], rows: &[usize]| rows.iter().map(|&i| values[i]).collect::<Vec<u32>>();

@@ -1,0 +1,23 @@
+//! What a run leaves behind, whatever it trained: the records of its rows, its summary, its report.
+//!
+//! The engine for tables and the one for images both end here, so that `cmrm audit` and `cmrm report` know one form.
+
+mod cards;
+mod distributions;
+mod error;
+mod info;
+pub mod judge;
+mod report;
+mod rows;
+pub mod summary;
+mod suspects;
+
+pub use cards::{Cards, FEW_COLUMNS, MANY_COLUMNS, PICTURE_BYTES, Record, SUSPECTS, fitting};
+pub use error::{Error, Result};
+pub use info::{FORMAT, RunInfo, RunKind};
+pub use report::{Found, report};
+pub use rows::{MARGINS, TrainingRows};
+pub use suspects::{Suspect, Suspects};
+
+/// Name of the arm without an envelope.
+pub const BASE: &str = "base";

@@ -1,0 +1,110 @@
+//! From what a run found to the data of its report.
+
+use std::collections::HashMap;
+
+use cmrm_report::{
+    Arm, Audit, Card, Envelope, Epoch, Estimate, Origin, Pair, Report, SCHEMA, Sensitivity, Sets, Sizes,
+};
+
+use crate::BASE;
+use crate::distributions;
+use crate::error::Result;
+use crate::judge::Measured;
+use crate::rows::TrainingRows;
+use crate::summary::{ArmSummary, FitSummary};
+
+/// What a report is made from.
+pub struct Found<'a> {
+    /// The summary.
+    pub summary: &'a FitSummary,
+    /// What training saw of the rows, by the arm that the report is about.
+    pub rows: &'a TrainingRows<'a>,
+    /// Probabilities of the training rows, by that arm.
+    pub probabilities: &'a [f32],
+    /// Probabilities of the training rows, by the base arm.
+    pub base: Option<&'a [f32]>,
+    /// Labels of the training rows before any noise, where they are known.
+    pub clean: Option<&'a [u32]>,
+    /// Settings of the envelope.
+    pub envelope: Envelope,
+    /// Rows of a batch.
+    pub batch: usize,
+    /// One entry an arm and epoch.
+    pub history: Vec<Epoch>,
+    /// The most doubtful rows.
+    pub suspects: Vec<Card>,
+    /// Accuracy against the settings of the envelope.
+    pub sensitivity: Option<Sensitivity>,
+    /// The settings, as TOML.
+    pub config: String,
+}
+
+/// Every number of the report.
+pub fn report(found: Found<'_>) -> Result<Report> {
+    let (summary, rows) = (found.summary, found.rows);
+    let distributions = distributions::of(&found)?;
+    Ok(Report {
+        schema: SCHEMA.into(),
+        data: summary.data.name.clone(),
+        sizes: Sizes {
+            train: rows.len(),
+            validation: summary.data.validation_rows,
+            judged: summary.data.judged_rows,
+            unlabelled: summary.data.unlabelled_rows,
+            features: summary.data.features,
+            classes: rows.classes.to_vec(),
+        },
+        noise: summary.data.noise.clone(),
+        wrong_share: summary.data.wrong_share,
+        judged_by: summary.judged_by.words().into(),
+        arms: arms(summary),
+        difference: summary.difference.as_ref().map(|d| Estimate { value: d.accuracy, low: d.low, high: d.high }),
+        audit: audit(summary, rows),
+        suspects: found.suspects,
+        history: found.history,
+        envelope: found.envelope,
+        margins: distributions.margins,
+        density: distributions.density,
+        confidence: distributions.confidence,
+        sensitivity: found.sensitivity,
+        origin: Origin {
+            seed: summary.seed,
+            threads: summary.threads,
+            version: summary.version.clone(),
+            fingerprint: summary.fingerprint.clone(),
+            config: found.config,
+        },
+    })
+}
+
+fn arms(summary: &FitSummary) -> Vec<Arm> {
+    let metric = |m: &Measured| (m.name.to_owned(), Estimate { value: m.value, low: m.low, high: m.high });
+    let arm = |arm: &ArmSummary| Arm {
+        name: arm.name.clone(),
+        is_base: arm.name == BASE,
+        epoch: arm.epoch,
+        metrics: arm.metrics.iter().map(metric).collect(),
+        sets: arm.sets.as_ref().map(|sets| Sets {
+            wanted: sets.wanted,
+            coverage: Estimate {
+                value: sets.coverage,
+                low: sets.coverage_interval[0],
+                high: sets.coverage_interval[1],
+            },
+            size: Estimate { value: sets.mean_size, low: sets.size_interval[0], high: sets.size_interval[1] },
+        }),
+    };
+    summary.arms.iter().map(arm).collect()
+}
+
+fn audit(summary: &FitSummary, rows: &TrainingRows<'_>) -> Audit {
+    let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
+    for at in rows.doubted() {
+        *counts.entry((rows.labels[at], rows.rival[at])).or_default() += 1;
+    }
+    let mut pairs: Vec<Pair> =
+        counts.into_iter().map(|((given, suggested), rows)| Pair { given, suggested, rows }).collect();
+    pairs.sort_by_key(|pair| (std::cmp::Reverse(pair.rows), pair.given, pair.suggested));
+    let suspects = &summary.suspects;
+    Audit { rows: rows.len(), issues: suspects.count, precision: suspects.precision, recall: suspects.recall, pairs }
+}

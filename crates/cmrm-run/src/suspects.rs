@@ -1,0 +1,58 @@
+//! The rows whose labels the model doubts, from the record of a single fit.
+
+use serde::{Deserialize, Serialize};
+
+use crate::rows::TrainingRows;
+
+/// Suspects named in a summary.
+const TOP: usize = 10;
+
+/// One doubted label.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Suspect {
+    /// Where the row stands in the data.
+    pub row: u64,
+    /// Its label.
+    pub given_label: String,
+    /// The label that the model thinks is right.
+    pub suggested_label: String,
+    /// Its margin in the last epoch.
+    pub margin: f32,
+}
+
+/// All doubted labels of the training rows: those where another class is more likely than the given one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Suspects {
+    /// How many.
+    pub count: usize,
+    /// Their share of the training rows.
+    pub share: f64,
+    /// Truly wrong labels among them, where that is known.
+    pub precision: Option<f64>,
+    /// Share of the truly wrong labels that are among them, where that is known.
+    pub recall: Option<f64>,
+    /// The most doubtful ones.
+    pub top: Vec<Suspect>,
+}
+
+impl Suspects {
+    /// Finds them.
+    pub fn find(rows: &TrainingRows<'_>) -> Self {
+        let doubted = rows.doubted();
+        let (mut precision, mut recall) = (None, None);
+        if let Some(wrong) = rows.wrong {
+            let found = doubted.iter().filter(|&&at| wrong[at]).count() as f64;
+            let wrong = wrong.iter().filter(|&&wrong| wrong).count();
+            precision = (!doubted.is_empty()).then(|| found / doubted.len() as f64);
+            recall = (wrong > 0).then(|| found / wrong as f64);
+        }
+        let top = doubted.iter().take(TOP).map(|&at| Suspect {
+            row: rows.rows[at],
+            given_label: rows.name(rows.labels[at]).into(),
+            suggested_label: rows.name(rows.rival[at]).into(),
+            margin: rows.margin[at],
+        });
+        let top = top.collect();
+        Suspects { count: doubted.len(), share: doubted.len() as f64 / rows.len() as f64, precision, recall, top }
+    }
+}
