@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh DIR_OUT SECONDS [BIN_DIR]: every fuzz target at once, one process each. Needs this folder and the binaries that
 # `cargo +nightly fuzz build` made, in BIN_DIR or bin/ beside this file.
+# TARGETS="a b" runs only those. grown.tar.xz, what earlier runs found worth keeping, is the start beside the seeds.
 # DIR_OUT gets TARGET.log, summary.txt, artifacts/TARGET/ (inputs that failed) and corpus.tar.xz (grown and minimised).
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,8 +16,8 @@ trap 'rm -rf "$work"' EXIT
 # meets the limit on memory.
 export ASAN_OPTIONS=detect_odr_violation=0:detect_leaks=0:symbolize=0
 limits=(-rss_limit_mb=2048 -malloc_limit_mb=256 -timeout=20)
-targets=()
-for folder in "$here"/corpus/*; do targets+=("$(basename "$folder")"); done
+read -ra targets <<<"${TARGETS:-$(cd "$here/corpus" && echo *)}"
+if [ -f "$here/grown.tar.xz" ]; then tar -C "$work" -xJf "$here/grown.tar.xz"; fi
 
 fuzz() {
   local target=$1
@@ -46,5 +47,5 @@ wait
     bad=$(find "$out/artifacts/$target" -type f | wc -l)
     echo "$target ${runs:-?} ${cov:-?} ${ft:-?} $kept ${peak:-?} $(cat "$work/$target.rc") $bad"
   done
-} | column -t | tee "$out/summary.txt"
+} | tee "$out/summary.txt"
 tar -C "$work/small" -cJf "$out/corpus.tar.xz" .

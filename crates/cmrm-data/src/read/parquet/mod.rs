@@ -4,6 +4,7 @@
 //! frame adds for its own row numbers (`__index_level_0__`) are skipped.
 
 mod chunks;
+mod footer;
 mod guard;
 mod pages;
 mod schema;
@@ -28,6 +29,7 @@ use super::source::Content;
 use super::{ReadOptions, Source};
 use crate::error::{Error, Problem, Result};
 use crate::table::{Kind, refuse_duplicates};
+use footer::schema_is_plausible;
 
 /// A Parquet file whose columns are known.
 pub struct ParquetFile {
@@ -133,6 +135,9 @@ fn read_footer(store: &Store) -> Result<ParquetMetaData> {
         return Err(Error::new(Problem::TooLarge { what, size: declared, limit: MAX_FOOTER_BYTES }));
     }
     let footer = store.bytes(length - TAIL - declared, declared).map_err(malformed)?;
+    if !schema_is_plausible(&footer) {
+        return Err(Error::malformed("Parquet", "its schema declares more than it holds, or nests too deeply"));
+    }
     // Statistics are not used; leaving them out leaves out the ways in which they can be wrong.
     let options = ParquetMetaDataOptions::new()
         .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
