@@ -1,10 +1,13 @@
-//! Matrix products on strided views, by the `gemm` crates (AVX-512 or AVX2 where the processor has it).
+//! Matrix products on strided views, by the `gemm` crates (AVX-512 or AVX2 where the processor has it), and by
+//! [`skinny`] where outputs are few.
 //!
 //! The parts of `gemm` for the two number types are used directly: its front would compile complex numbers too.
 //! The only unsafe code of the engine: the bounds of every view are checked here before pointers are handed over.
 //! A product runs on one thread; callers spread independent products over threads, so results never depend on how many.
 
 #![allow(unsafe_code)]
+
+mod skinny;
 
 use std::any::TypeId;
 
@@ -78,10 +81,61 @@ pub fn multiply<T: Scalar>(out: ViewMut<'_, T>, a: View<'_, T>, b: View<'_, T>, 
     // than the row stride (checked below), and `Scalar` is f32 or f64, which `gemm` supports.
     assert!(out.rows == 1 || out.row_stride >= out.columns, "rows of a product must not overlap");
     if TypeId::of::<T>() == TypeId::of::<f32>() {
+        if let Some(job) = Skinny::of(&out, &a, &b) {
+            // SAFETY: `T` is `f32`.
+            return unsafe { job.run(out, a, b, accumulate) };
+        }
         unsafe { call(gemm_f32::gemm::f32::get_gemm_fn(), 1.0f32, out, a, b, accumulate) }
     } else {
         assert_eq!(TypeId::of::<T>(), TypeId::of::<f64>(), "numbers are f32 or f64");
         unsafe { call(gemm_f64::gemm::f64::get_gemm_fn(), 1.0f64, out, a, b, accumulate) }
+    }
+}
+
+/// The two products of a layer with few outputs.
+#[derive(Clone, Copy)]
+enum Skinny {
+    /// Rows of features times rows of weights.
+    Outputs,
+    /// Columns of deltas times rows of features.
+    Gradient,
+}
+
+impl Skinny {
+    /// Which of them this is, if any.
+    fn of<T>(out: &ViewMut<'_, T>, a: &View<'_, T>, b: &View<'_, T>) -> Option<Self> {
+        use skinny::{FEWEST_FEATURES, MOST_OUTPUTS};
+        if a.column_stride == 1 && b.row_stride == 1 && out.columns <= MOST_OUTPUTS && a.columns >= FEWEST_FEATURES {
+            Some(Skinny::Outputs)
+        } else if a.row_stride == 1 && b.column_stride == 1 && out.rows <= MOST_OUTPUTS && b.columns >= FEWEST_FEATURES
+        {
+            Some(Skinny::Gradient)
+        } else {
+            None
+        }
+    }
+
+    /// # Safety
+    /// `T` must be `f32`.
+    unsafe fn run<T>(self, out: ViewMut<'_, T>, a: View<'_, T>, b: View<'_, T>, accumulate: bool) {
+        // SAFETY: a slice of `T` is a slice of `f32`, as the caller promises.
+        let floats = |data: &[T]| unsafe { std::slice::from_raw_parts(data.as_ptr().cast::<f32>(), data.len()) };
+        let stride = out.row_stride;
+        // SAFETY: as above, and `out` is borrowed mutably.
+        let out = unsafe { std::slice::from_raw_parts_mut(out.data.as_mut_ptr().cast::<f32>(), out.data.len()) };
+        let rows = |view: &View<'_, T>| (view.rows, view.columns, view.row_stride);
+        let (a_data, b_data) = (floats(a.data), floats(b.data));
+        let as_rows = |values, (rows, columns, stride)| skinny::Rows { values, rows, columns, stride };
+        match self {
+            Skinny::Outputs => {
+                let (x, weights) = (as_rows(a_data, rows(&a)), as_rows(b_data, rows(&b.transposed())));
+                pulp::Arch::new().dispatch(skinny::Outputs { x, weights, out, stride, accumulate });
+            }
+            Skinny::Gradient => {
+                let (x, delta) = (as_rows(b_data, rows(&b)), as_rows(a_data, rows(&a.transposed())));
+                pulp::Arch::new().dispatch(skinny::Gradient { x, delta, out, stride, accumulate });
+            }
+        }
     }
 }
 
@@ -172,6 +226,52 @@ mod tests {
                     let kept = if accumulate || j >= n { before[at] } else { 0.0 };
                     let expected = kept + if j < n { product(i, j) } else { 0.0 };
                     assert!((out[at] - expected).abs() < 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_outputs_agree_with_the_definition_at_every_size() {
+        let number = |i: usize| ((i * 7919) % 1000) as f32 / 500.0 - 1.0;
+        let pad = 2;
+        for (rows, outputs, features) in
+            [(1, 1, 32), (3, 2, 33), (4, 5, 64), (7, 9, 47), (130, 10, 100), (300, 24, 65), (5, 13, 160)]
+        {
+            let x: Vec<f32> = (0..rows * (features + pad)).map(number).collect();
+            let w: Vec<f32> = (0..outputs * (features + pad)).map(|i| number(i + 5)).collect();
+            let delta: Vec<f32> = (0..rows * (outputs + pad)).map(|i| number(i + 11)).collect();
+            for accumulate in [false, true] {
+                let mut out = vec![0.5f32; rows * (outputs + pad)];
+                let (x_view, w_view) =
+                    (View::rows(&x, rows, features, features + pad), View::rows(&w, outputs, features, features + pad));
+                let out_view = ViewMut::rows(&mut out, rows, outputs, outputs + pad);
+                assert!(matches!(Skinny::of(&out_view, &x_view, &w_view.transposed()), Some(Skinny::Outputs)));
+                multiply(out_view, x_view, w_view.transposed(), accumulate);
+                for i in 0..rows {
+                    for c in 0..outputs + pad {
+                        let (x, w) = (&x[i * (features + pad)..], w.get(c * (features + pad)..).unwrap_or(&[]));
+                        let sum: f64 =
+                            (0..features).map(|k| f64::from(x[k]) * f64::from(w.get(k).copied().unwrap_or(0.0))).sum();
+                        let expected = if c >= outputs { 0.5 } else { sum + if accumulate { 0.5 } else { 0.0 } };
+                        let found = f64::from(out[i * (outputs + pad) + c]);
+                        assert!((found - expected).abs() < 1e-4, "{rows}×{outputs}×{features}: {found} {expected}");
+                    }
+                }
+                let mut gradient = vec![0.5f32; outputs * (features + pad)];
+                let delta_view = View::rows(&delta, rows, outputs, outputs + pad).transposed();
+                let out_view = ViewMut::rows(&mut gradient, outputs, features, features + pad);
+                assert!(matches!(Skinny::of(&out_view, &delta_view, &x_view), Some(Skinny::Gradient)));
+                multiply(out_view, delta_view, x_view, accumulate);
+                for c in 0..outputs {
+                    for j in 0..features + pad {
+                        let sum: f64 = (0..rows)
+                            .map(|i| f64::from(delta[i * (outputs + pad) + c]) * f64::from(x[i * (features + pad) + j]))
+                            .sum();
+                        let expected = if j >= features { 0.5 } else { sum + if accumulate { 0.5 } else { 0.0 } };
+                        let found = f64::from(gradient[c * (features + pad) + j]);
+                        assert!((found - expected).abs() < 1e-4, "{rows}×{outputs}×{features}: {found} {expected}");
+                    }
                 }
             }
         }
