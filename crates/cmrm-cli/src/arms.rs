@@ -24,7 +24,11 @@ pub fn envelope_arm(config: &FitConfig, name: &str, envelope: EnvelopeConfig) ->
     if !config.class_conditional {
         return arm;
     }
-    let EnvelopeConfig { lambda, alpha, start, fresh_optimiser, .. } = envelope;
+    let EnvelopeConfig { mut lambda, alpha, start, fresh_optimiser, .. } = envelope;
+    // The weight of `robust` counts as far as labels are in doubt; this form knows no doubt, and its own weight is one.
+    if config.preset == Preset::Robust && lambda == Preset::Robust.config(&config.loss).lambda {
+        lambda = 1.0;
+    }
     let binary = match config.preset {
         Preset::Authors => BinaryConfig::authors(lambda, lambda, alpha, alpha),
         Preset::Paper | Preset::Robust => BinaryConfig::paper(lambda, lambda, alpha, alpha),

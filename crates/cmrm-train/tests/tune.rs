@@ -52,7 +52,13 @@ fn training(learning_rate: f64) -> TrainConfig {
 
 /// A sharp envelope of some weight is planted among settings that learn next to nothing, everything, or diverge.
 fn settings() -> Vec<Setting> {
-    let planted = EnvelopeConfig { lambda: 3.0, alpha: 0.3, ..Preset::Robust.config(&LOSS) };
+    let planted = EnvelopeConfig {
+        lambda: 3.0,
+        alpha: 0.3,
+        temperature: 0.2,
+        start: Start::Fraction(0.25),
+        ..Preset::Paper.config(&LOSS)
+    };
     let setting = |name: &str, learning_rate: f64, arm: Arm| Setting {
         name: name.into(),
         train: training(learning_rate),

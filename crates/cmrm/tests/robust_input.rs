@@ -3,7 +3,7 @@
 
 use cmrm::envelope::binary::{BinaryConfig, BinaryObjective, BinaryScratch};
 use cmrm::envelope::{
-    Batch, EnvelopeConfig, MarginKind, Normaliser, Objective, Outcome, Preset, QuantileKind, Scratch,
+    Batch, EnvelopeConfig, MarginKind, Normaliser, Objective, Outcome, Preset, QuantileKind, Scale, Scope, Scratch,
 };
 use cmrm::loss::{BaseLoss, LossConfig};
 use cmrm::{Error, Matrix, Result, Scalar};
@@ -33,7 +33,12 @@ fn envelopes() -> Vec<EnvelopeConfig> {
             for normaliser in [Normaliser::Mean, Normaliser::Weights] {
                 for (lambda, temperature) in [(0.1, 1.0), (3.0, 0.05)] {
                     let preset = Preset::Robust.config(&LossConfig::CrossEntropy);
-                    all.push(EnvelopeConfig { lambda, temperature, margin, quantile, normaliser, ..preset });
+                    let form = EnvelopeConfig { lambda, temperature, margin, quantile, normaliser, ..preset };
+                    all.push(EnvelopeConfig { scope: Scope::Batch, ceiling: None, scale: Scale::Fixed, ..form });
+                    // The negative loss has no sign to doubt by.
+                    if margin != MarginKind::Loss {
+                        all.push(form);
+                    }
                 }
             }
         }

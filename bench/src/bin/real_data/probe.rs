@@ -97,7 +97,7 @@ fn arms() -> Vec<Arm> {
     };
     arms.push(with("paper, λ 5, α .3", Preset::Paper, 5.0, 0.3));
     arms.push(with("authors, λ .5", Preset::Authors, 0.5, 0.15));
-    arms.push(with("robust, λ 3", Preset::Robust, 3.0, 0.5));
+    arms.push(with("robust, λ 40", Preset::Robust, 40.0, 0.5));
     arms
 }
 

@@ -18,35 +18,52 @@ fn origin() -> EnvelopeConfig {
 /// What a candidate changes.
 type Change = fn(EnvelopeConfig) -> EnvelopeConfig;
 
-/// The three guards together: thresholds by class, none above 0, and a risk that is scaled by the share in doubt.
-fn safe(lambda: f64, from: EnvelopeConfig) -> EnvelopeConfig {
-    EnvelopeConfig { lambda, scope: Scope::Class, ceiling: Some(0.0), scale: Scale::Doubt, ..from }
-}
-
 /// Candidates for the default; they run with every loss. Names say what differs from the origin: `doubt` scales the risk
-/// by the share in doubt, `ceiling` keeps the threshold at or below 0, `class` takes it class by class, `safe` is all three.
-pub const CANDIDATES: [(&str, Change); 13] = [
+/// by the share in doubt, `ceiling` keeps the threshold at or below 0, `class` takes it class by class.
+pub const CANDIDATES: [(&str, Change); 11] = [
     ("λ1", |c| c),
     ("λ1 ceiling", |c| EnvelopeConfig { ceiling: Some(0.0), ..c }),
+    ("λ3 ceiling", |c| EnvelopeConfig { lambda: 3.0, ceiling: Some(0.0), ..c }),
     ("λ3 ceiling class", |c| EnvelopeConfig { lambda: 3.0, ceiling: Some(0.0), scope: Scope::Class, ..c }),
     ("λ10 doubt ceiling", |c| EnvelopeConfig { lambda: 10.0, scale: Scale::Doubt, ceiling: Some(0.0), ..c }),
+    ("λ20 doubt ceiling", |c| EnvelopeConfig { lambda: 20.0, scale: Scale::Doubt, ceiling: Some(0.0), ..c }),
+    ("λ10 doubt ceiling class", |c| EnvelopeConfig {
+        lambda: 10.0,
+        scale: Scale::Doubt,
+        ceiling: Some(0.0),
+        scope: Scope::Class,
+        ..c
+    }),
+    ("λ20 doubt ceiling class", |c| EnvelopeConfig {
+        lambda: 20.0,
+        scale: Scale::Doubt,
+        ceiling: Some(0.0),
+        scope: Scope::Class,
+        ..c
+    }),
+    ("λ40 doubt ceiling class", |c| EnvelopeConfig {
+        lambda: 40.0,
+        scale: Scale::Doubt,
+        ceiling: Some(0.0),
+        scope: Scope::Class,
+        ..c
+    }),
     ("λ20 doubt class", |c| EnvelopeConfig { lambda: 20.0, scale: Scale::Doubt, scope: Scope::Class, ..c }),
-    ("safe λ10", |c| safe(10.0, c)),
-    ("safe λ20", |c| safe(20.0, c)),
-    ("safe λ40", |c| safe(40.0, c)),
-    ("safe λ20 α.3", |c| EnvelopeConfig { alpha: 0.3, ..safe(20.0, c) }),
-    ("safe λ20 start.5", |c| EnvelopeConfig { start: Start::Fraction(0.5), ..safe(20.0, c) }),
-    ("safe λ10 α.3 start.5", |c| EnvelopeConfig { alpha: 0.3, start: Start::Fraction(0.5), ..safe(10.0, c) }),
-    ("safe λ20 α.3 start.5", |c| EnvelopeConfig { alpha: 0.3, start: Start::Fraction(0.5), ..safe(20.0, c) }),
-    ("safe λ40 α.3 start.5", |c| EnvelopeConfig { alpha: 0.3, start: Start::Fraction(0.5), ..safe(40.0, c) }),
+    ("λ20 doubt ceiling class start.5", |c| EnvelopeConfig {
+        lambda: 20.0,
+        scale: Scale::Doubt,
+        ceiling: Some(0.0),
+        scope: Scope::Class,
+        start: Start::Fraction(0.5),
+        ..c
+    }),
 ];
 
 /// One thing at a time, from the origin and from a candidate; they run with cross-entropy only.
-pub const ABLATIONS: [(&str, Change); 20] = [
+pub const ABLATIONS: [(&str, Change); 19] = [
     ("λ3", |c| EnvelopeConfig { lambda: 3.0, ..c }),
     ("λ10", |c| EnvelopeConfig { lambda: 10.0, ..c }),
     ("λ10 doubt", |c| EnvelopeConfig { lambda: 10.0, scale: Scale::Doubt, ..c }),
-    ("λ3 ceiling", |c| EnvelopeConfig { lambda: 3.0, ceiling: Some(0.0), ..c }),
     ("no filter", |c| EnvelopeConfig { filter: Filter::Off, ..c }),
     ("hard filter", |c| EnvelopeConfig { filter: Filter::Hard, ..c }),
     ("α.1", |c| EnvelopeConfig { alpha: 0.1, ..c }),
@@ -57,22 +74,69 @@ pub const ABLATIONS: [(&str, Change); 20] = [
     ("start.5", |c| EnvelopeConfig { start: Start::Fraction(0.5), ..c }),
     ("class", |c| EnvelopeConfig { scope: Scope::Class, ..c }),
     ("λ3 start0", |c| EnvelopeConfig { lambda: 3.0, start: Start::Fraction(0.0), ..c }),
-    ("safe λ20, not by class", |c| EnvelopeConfig { scope: Scope::Batch, ..safe(20.0, c) }),
-    ("safe λ20, no filter", |c| EnvelopeConfig { filter: Filter::Off, ..safe(20.0, c) }),
-    ("safe λ20, hard filter", |c| EnvelopeConfig { filter: Filter::Hard, ..safe(20.0, c) }),
-    ("safe λ20 temp.1", |c| EnvelopeConfig { temperature: 0.1, ..safe(20.0, c) }),
-    ("safe λ20 temp.5", |c| EnvelopeConfig { temperature: 0.5, ..safe(20.0, c) }),
-    ("safe λ20 start0", |c| EnvelopeConfig { start: Start::Fraction(0.0), ..safe(20.0, c) }),
+    ("λ20 doubt no filter", |c| EnvelopeConfig { lambda: 20.0, scale: Scale::Doubt, filter: Filter::Off, ..c }),
+    ("λ20 doubt ceiling class hard", |c| EnvelopeConfig {
+        lambda: 20.0,
+        scale: Scale::Doubt,
+        ceiling: Some(0.0),
+        scope: Scope::Class,
+        filter: Filter::Hard,
+        ..c
+    }),
+    ("λ20 doubt ceiling class α.3", |c| EnvelopeConfig {
+        lambda: 20.0,
+        scale: Scale::Doubt,
+        ceiling: Some(0.0),
+        scope: Scope::Class,
+        alpha: 0.3,
+        ..c
+    }),
+    ("λ20 doubt ceiling class temp.1", |c| EnvelopeConfig {
+        lambda: 20.0,
+        scale: Scale::Doubt,
+        ceiling: Some(0.0),
+        scope: Scope::Class,
+        temperature: 0.1,
+        ..c
+    }),
+    ("λ20 doubt ceiling class temp.5", |c| EnvelopeConfig {
+        lambda: 20.0,
+        scale: Scale::Doubt,
+        ceiling: Some(0.0),
+        scope: Scope::Class,
+        temperature: 0.5,
+        ..c
+    }),
+    ("λ20 doubt ceiling class start0", |c| EnvelopeConfig {
+        lambda: 20.0,
+        scale: Scale::Doubt,
+        ceiling: Some(0.0),
+        scope: Scope::Class,
+        start: Start::Fraction(0.0),
+        ..c
+    }),
 ];
 
-/// The arms of a cell with this loss.
-pub fn arms(loss: LossConfig) -> Vec<Arm> {
+/// The arms of a cell with this loss; the base arm and those of `wanted`, if not all are wanted.
+pub fn arms_of(loss: LossConfig, wanted: Option<&[String]>) -> Vec<Arm> {
+    let mut arms = arms(loss);
+    arms.retain(|arm| arm.name == "base" || wanted.is_none_or(|names| names.contains(&arm.name)));
+    arms
+}
+
+fn arms(loss: LossConfig) -> Vec<Arm> {
     let mut arms = vec![Arm::base(loss)];
     arms.extend([Preset::Paper, Preset::Authors].map(|p| Arm::envelope(p.name(), loss, p.config(&loss))));
     let ablations: &[_] = if loss == LossConfig::CrossEntropy { &ABLATIONS } else { &[] };
     let more = CANDIDATES.iter().chain(ablations);
     arms.extend(more.map(|(name, change)| Arm::envelope(*name, loss, change(origin()))));
     arms
+}
+
+/// Whether an arm has the settings of the preset `robust`.
+pub fn is_robust(name: &str) -> bool {
+    let robust = Term::Envelope(Preset::Robust.config(&LossConfig::CrossEntropy));
+    arms(LossConfig::CrossEntropy).iter().any(|arm| arm.name == name && arm.term == robust)
 }
 
 /// Weight, share, temperature and start of an arm with cross-entropy, and what else is unlike the paper's form.

@@ -1,6 +1,6 @@
 //! The study behind `docs/defaults.md`: which envelope helps, where, and what it costs.
 //!
-//!     study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] [--seeds N] [--losses A,B]
+//!     study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] [--seeds N] [--losses A,B] [--arms A,B]
 //!     study report RESULTS.jsonl… > docs/defaults.md
 //!
 //! `run` adds one line a cell to OUT.jsonl and skips the cells that are there already. DATA_DIR has the folders `uci`,
@@ -25,7 +25,7 @@ fn main() -> Result<()> {
         Some("report") => report::report(&arguments.collect::<Vec<_>>()),
         _ => Err(
             "usage: study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] [--seeds N] \
-                  [--losses A,B]\n       study report RESULTS.jsonl…"
+                  [--losses A,B] [--arms A,B]\n       study report RESULTS.jsonl…"
                 .into(),
         ),
     }
@@ -42,14 +42,25 @@ pub struct Options {
     sets: Option<Vec<String>>,
     seeds: u64,
     losses: Option<Vec<String>>,
+    /// Arms besides the base arm; all if absent.
+    arms: Option<Vec<String>>,
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options> {
     let folder = arguments.next().ok_or("study run: no data folder")?.into();
     let out = arguments.next().ok_or("study run: no output file")?.into();
     let (threads, shard) = (1, (0, 1));
-    let mut options =
-        Options { folder, out, minutes: f64::INFINITY, threads, shard, sets: None, seeds: cells::SEEDS, losses: None };
+    let mut options = Options {
+        folder,
+        out,
+        minutes: f64::INFINITY,
+        threads,
+        shard,
+        sets: None,
+        seeds: cells::SEEDS,
+        losses: None,
+        arms: None,
+    };
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
         let list = || Some(value.split(',').map(str::to_owned).collect());
@@ -59,6 +70,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options> {
             "--seeds" => options.seeds = value.parse()?,
             "--sets" => options.sets = list(),
             "--losses" => options.losses = list(),
+            "--arms" => options.arms = list(),
             "--shard" => {
                 let (part, parts) = value.split_once('/').ok_or("--shard takes I/N, as in 0/4")?;
                 options.shard = (part.parse()?, parts.parse()?);

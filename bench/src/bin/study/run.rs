@@ -32,7 +32,7 @@ pub fn run(options: &Options) -> Result<()> {
     eprintln!("{all} cells, {} here and not yet done", cells.len());
     let out = Mutex::new(OpenOptions::new().create(true).append(true).open(&options.out)?);
     let next = AtomicUsize::new(0);
-    let worker = || on_one_thread(|| work(&sets, &cells, &next, &out, start, options.minutes));
+    let worker = || on_one_thread(|| work(&sets, &cells, &next, &out, start, options));
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..options.threads.max(1)).map(|_| scope.spawn(worker)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a worker panicked".to_owned())?)
@@ -48,18 +48,18 @@ fn work(
     next: &AtomicUsize,
     out: &Mutex<File>,
     start: Instant,
-    minutes: f64,
+    options: &Options,
 ) -> std::result::Result<(), String> {
     let mut longest = 0.0f64;
     loop {
         let at = next.fetch_add(1, Ordering::SeqCst);
         let Some(cell) = cells.get(at) else { return Ok(()) };
         let now = start.elapsed().as_secs_f64();
-        if now + longest > 60.0 * minutes {
+        if now + longest > 60.0 * options.minutes {
             return Ok(());
         }
         let key = cell.key(sets);
-        let result = train(sets, cell).map_err(|error| format!("{key}: {error}"))?;
+        let result = train(sets, cell, options.arms.as_deref()).map_err(|error| format!("{key}: {error}"))?;
         longest = longest.max(result.seconds);
         let line = serde_json::to_string(&result).map_err(|error| error.to_string())? + "\n";
         let mut out = out.lock().map_err(|_| "another worker panicked".to_owned())?;

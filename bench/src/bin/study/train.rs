@@ -13,7 +13,7 @@ use cmrm_train::schedule::ScheduleConfig;
 use cmrm_train::train::{ClassWeights, Examples, Method, Selection, Silent, TrainConfig, Trainer};
 use serde::{Deserialize, Serialize};
 
-use crate::arms::arms;
+use crate::arms::arms_of;
 use crate::cells::{Cell, Model};
 use crate::sets::Set;
 use crate::split::parts;
@@ -72,12 +72,13 @@ fn recipe(model: Model, seed: u64) -> TrainConfig {
     }
 }
 
-pub fn train(sets: &[Set], cell: &Cell) -> Result<CellResult> {
+pub fn train(sets: &[Set], cell: &Cell, wanted: Option<&[String]>) -> Result<CellResult> {
     let start = Instant::now();
     let set = &sets[cell.set];
     let parts = parts(set, cell)?;
     let examples = Examples::new(Matrix::new(&parts.train.x, set.width)?, &parts.train.labels);
-    let mut trainer = Trainer::new(recipe(cell.model, cell.seed), arms(cell.loss), set.classes, examples, None)?;
+    let arms = arms_of(cell.loss, wanted);
+    let mut trainer = Trainer::new(recipe(cell.model, cell.seed), arms, set.classes, examples, None)?;
     trainer.run(&mut Silent)?;
     let trained = trainer.finish()?;
 

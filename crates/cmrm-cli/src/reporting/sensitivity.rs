@@ -16,7 +16,7 @@ use crate::verbs::fit::Prepared;
 
 /// Values tried besides the run's own. A λ of 0 is the base arm.
 const ALPHAS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
-const LAMBDAS: [f64; 6] = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0];
+const LAMBDAS: [f64; 7] = [0.0, 0.1, 1.0, 3.0, 10.0, 40.0, 100.0];
 
 /// Ends the training after the epoch under way when Ctrl-C is pressed.
 struct Stoppable;

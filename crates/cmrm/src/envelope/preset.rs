@@ -13,7 +13,8 @@ pub enum Preset {
     Paper,
     /// Logit margins, interpolated quantile, divided by the weights, for the last quarter of the epochs.
     Authors,
-    /// The paper's bounded form with a sharper filter and a larger weight, after the first quarter of the epochs.
+    /// The paper's bounded form with a sharper filter, class by class, and a large weight that counts as far as labels are
+    /// in doubt, for the second half of the epochs. Chosen by the study in `docs/defaults.md`.
     Robust,
 }
 
@@ -65,9 +66,16 @@ impl Preset {
                 fresh_optimiser: true,
                 ..paper
             },
-            Preset::Robust => {
-                EnvelopeConfig { lambda: 1.0, alpha: 0.5, temperature: 0.2, start: Start::Fraction(0.25), ..paper }
-            }
+            Preset::Robust => EnvelopeConfig {
+                lambda: 20.0,
+                alpha: 0.5,
+                temperature: 0.2,
+                start: Start::Fraction(0.5),
+                scope: Scope::Class,
+                ceiling: Some(0.0),
+                scale: Scale::Doubt,
+                ..paper
+            },
         }
     }
 }

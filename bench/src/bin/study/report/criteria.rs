@@ -4,6 +4,7 @@ use cmrm::criterion::Criterion;
 
 use super::results::Results;
 use super::summary::table;
+use crate::sets::NAMES;
 use crate::train::{ArmResult, CellResult};
 
 /// Points from the oracle that count as found.
@@ -28,8 +29,14 @@ impl<'a> Means<'a> {
         self.cells.iter().map(|cell| of(&cell.arms[arm])).sum::<f64>() / self.cells.len() as f64
     }
 
+    /// The first of equals, as `tune` has it.
     fn best(&self, of: &dyn Fn(&ArmResult) -> f64) -> usize {
-        (0..self.arms).max_by(|&a, &b| self.mean(a, of).total_cmp(&self.mean(b, of))).unwrap_or(0)
+        (0..self.arms).reduce(|a, b| if self.mean(b, of) > self.mean(a, of) { b } else { a }).unwrap_or(0)
+    }
+
+    /// How far the arm that is best by `of` is from the oracle, in points.
+    fn distance(&self, of: &dyn Fn(&ArmResult) -> f64) -> f64 {
+        self.mean(self.best(&test), &test) - self.mean(self.best(of), &test)
     }
 
     /// Whether `arm` leads `default` by more than the standard error of the lead over the seeds.
@@ -39,6 +46,34 @@ impl<'a> Means<'a> {
         let variance = leads.iter().map(|lead| (lead - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
         mean > (variance / count).sqrt()
     }
+}
+
+fn test(arm: &ArmResult) -> f64 {
+    100.0 * arm.test
+}
+
+/// The rule 'best by observed' by data set: rows to judge by are few in the small ones.
+pub fn by_set(results: &Results, default: &str) -> String {
+    let rows = NAMES.iter().filter_map(|set| {
+        let of_set = results.settings.iter().filter(|(setting, _)| setting.set == *set);
+        let all: Vec<Means<'_>> =
+            of_set.filter_map(|(_, by_loss)| Means::of(by_loss.get("cross-entropy")?, default)).collect();
+        let cell = all.first()?.cells[0];
+        let distances: Vec<f64> = all.iter().map(|m| m.distance(&|arm| arm.verdict.observed)).collect();
+        let close = distances.iter().filter(|&&distance| distance <= CLOSE).count();
+        let mean = distances.iter().sum::<f64>() / distances.len() as f64;
+        Some(vec![
+            (*set).to_owned(),
+            cell.validation_rows.to_string(),
+            cell.test_rows.to_string(),
+            format!("{close} of {}", distances.len()),
+            format!("{mean:.2}"),
+        ])
+    });
+    table(
+        &["data", "rows to judge by, a seed", "test rows, a seed", "settings within 0.3 points", "mean distance"],
+        rows,
+    )
 }
 
 /// A row for every rule: share of settings within the margin of the oracle, mean and largest distance.
@@ -51,7 +86,6 @@ pub fn criteria(results: &Results, default: &str) -> String {
         .collect();
     let place =
         |means: &Means<'_>, name: &str| means.cells[0].arms.iter().position(|arm| arm.name == name).unwrap_or(0);
-    let test = |arm: &ArmResult| 100.0 * arm.test;
     let row = |name: String, rule: &dyn Fn(&Means<'_>) -> usize| {
         let regrets: Vec<f64> =
             settings.iter().map(|m| m.mean(m.best(&test), &test) - m.mean(rule(m), &test)).collect();

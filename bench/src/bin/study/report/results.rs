@@ -1,6 +1,6 @@
 //! Results by setting, loss and seed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use cmrm_bench::Result;
@@ -53,13 +53,15 @@ pub struct Results {
 
 impl Results {
     pub fn read(paths: &[impl AsRef<Path>]) -> Result<Self> {
-        let mut cells: BTreeMap<String, CellResult> = BTreeMap::new();
+        // The same cell may have been run again with other arms.
+        let mut cells: BTreeMap<(String, Vec<String>), CellResult> = BTreeMap::new();
         for path in paths {
             let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.as_ref().display()))?;
             for (row, line) in text.lines().enumerate() {
                 let cell: CellResult = serde_json::from_str(line)
                     .map_err(|error| format!("{}: line {}: {error}", path.as_ref().display(), row + 1))?;
-                cells.insert(cell.key.clone(), cell);
+                let arms = cell.arms.iter().map(|arm| arm.name.clone()).collect();
+                cells.insert((cell.key.clone(), arms), cell);
             }
         }
         let (count, seconds) = (cells.len(), cells.values().map(|cell| cell.seconds).sum());
@@ -96,7 +98,8 @@ impl Results {
 
     /// Fewest and most seeds of a setting with this loss.
     pub fn seeds(&self, loss: &str) -> (usize, usize) {
-        let counts = self.settings.iter().map(|(_, by_loss)| by_loss.get(loss).map_or(0, Vec::len));
+        let seeds = |cells: &Vec<CellResult>| cells.iter().map(|cell| cell.seed).collect::<BTreeSet<_>>().len();
+        let counts = self.settings.iter().map(|(_, by_loss)| by_loss.get(loss).map_or(0, seeds));
         (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0))
     }
 }
