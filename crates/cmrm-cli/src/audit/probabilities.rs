@@ -33,7 +33,8 @@ pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOption
 
 /// The matrix, and the names of its columns where it has any.
 fn probabilities(path: &Path) -> Result<(Array, Option<Vec<String>>)> {
-    let table = match read(&Source::file(path), &ReadOptions::default())?.features {
+    let options = ReadOptions { threads: rayon::current_num_threads(), ..ReadOptions::default() };
+    let table = match read(&Source::file(path), &options)?.features {
         Features::Array(array) => return Ok((array, None)),
         Features::Table(table) => table,
     };

@@ -2,13 +2,14 @@
 
 mod dtype;
 mod header;
+mod pieces;
 
 pub use dtype::{Dtype, ElementKind};
 pub use header::Header;
 
 use std::io::Read;
 
-use super::source::read_blocks;
+use super::source::{Content, read_blocks};
 use super::{ReadOptions, Source};
 use crate::dataset::{Array, Features, ImageShape, Input};
 use crate::error::{Error, Problem, Result};
@@ -55,11 +56,7 @@ impl<'a> Open<'a> {
         if self.header.fortran && self.header.shape.len() > 1 {
             values = self.header.to_row_major(&values);
         }
-        let array = Array::new(values, width)?;
-        match image_shape(&self.header.shape) {
-            Some(image) => array.with_image(image),
-            None => Ok(array),
-        }
+        array_of(values, width, &self.header.shape)
     }
 
     /// A column of labels: one dimension, or two of which the second is one.
@@ -98,8 +95,20 @@ pub(crate) fn open(source: &Source, options: &ReadOptions) -> Result<Open<'stati
 
 /// Reads a file of features.
 pub fn read_npy(source: &Source, options: &ReadOptions) -> Result<Input> {
-    let features = open(source, options)?.features().map_err(|error| error.in_file(source.name()))?;
-    Ok(Input { features: Features::Array(features), labels: None, ids: None, source: source.name().to_string() })
+    let opened = open(source, options)?;
+    let at_once = match source.content() {
+        Content::File(path) if opened.present.is_some() => pieces::read(path, &opened.header, options.threads),
+        _ => None,
+    };
+    let features = match at_once {
+        None => opened.features(),
+        Some(values) => {
+            let (_, width) = opened.header.rows_and_width().map_err(|error| error.in_file(source.name()))?;
+            values.map_err(Error::from).and_then(|values| array_of(values, width, &opened.header.shape))
+        }
+    };
+    let features = Features::Array(features.map_err(|error| error.in_file(source.name()))?);
+    Ok(Input { features, labels: None, ids: None, source: source.name().to_string() })
 }
 
 /// Reads a file of labels.
@@ -160,6 +169,14 @@ impl Iterator for NpyChunks {
         let chunk = self.read_chunk().map_err(|error| error.in_file(&self.name)).transpose();
         self.failed = matches!(chunk, Some(Err(_)));
         chunk
+    }
+}
+
+fn array_of(values: Vec<f32>, width: usize, shape: &[usize]) -> Result<Array> {
+    let array = Array::new(values, width)?;
+    match image_shape(shape) {
+        Some(image) => array.with_image(image),
+        None => Ok(array),
     }
 }
 
