@@ -12,6 +12,7 @@ pub mod network;
 pub mod objective;
 pub mod plan;
 pub mod speed;
+pub mod tables;
 pub mod train;
 
 pub use error::{Error, Result};

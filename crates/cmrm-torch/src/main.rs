@@ -1,6 +1,6 @@
-//! The command `cmrm-images`: trains the runs of plans, and measures how fast.
+//! The command `cmrm-images`: trains the runs of plans, applies what they learned, and measures how fast.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,9 +12,9 @@ use cmrm_torch::cuda::Cuda;
 use cmrm_torch::data::read_images;
 use cmrm_torch::embed::TrainedNetwork;
 use cmrm_torch::libtorch;
-use cmrm_torch::network::tuning::{self, Tuning};
 use cmrm_torch::plan::{Plan, Precision};
 use cmrm_torch::speed::SpeedTest;
+use cmrm_torch::tables;
 use cmrm_torch::train::{Control, train_all, write_array};
 use cmrm_torch::{Error, Result};
 use tch::Device;
@@ -31,12 +31,6 @@ struct Args {
     /// Let libtorch time several kernels for each convolution and keep the fastest.
     #[arg(long, global = true)]
     choose_kernels: bool,
-    /// Planes of one channel after the other, rather than the channels of a pixel side by side.
-    #[arg(long, global = true)]
-    channels_first: bool,
-    /// libtorch's own batch normalisation rather than cuDNN's.
-    #[arg(long, global = true)]
-    native_norm: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -110,6 +104,17 @@ enum Verb {
         #[arg(long, value_name = "FILE")]
         labels: Option<PathBuf>,
     },
+    /// Prints results as Markdown tables.
+    Tables {
+        /// Plans, as TOML files.
+        plans: Vec<PathBuf>,
+        /// The results of their runs.
+        #[arg(long, default_value = "runs/results.jsonl")]
+        results: PathBuf,
+        /// Speeds instead: lines of `speed` and of bench/images/speed.py.
+        #[arg(long, num_args = 1.., value_name = "FILE")]
+        speed: Vec<PathBuf>,
+    },
     /// Measures training steps of ResNet-20 on made-up images: one JSON line for each setting.
     Speed {
         /// Runs at once.
@@ -162,9 +167,11 @@ fn device(choice: Option<DeviceChoice>) -> Result<Device> {
 
 fn work(args: Args) -> Result<ExitCode> {
     libtorch::check()?;
+    if let Verb::Tables { plans, results, speed } = &args.verb {
+        return print_tables(plans, results, speed);
+    }
     let device = device(args.device)?;
     tch::Cuda::cudnn_set_benchmark(args.choose_kernels);
-    tuning::set(Tuning { channels_first: args.channels_first, native_norm: args.native_norm });
     match args.verb {
         Verb::Train { plans, out, data, workers, minutes, checkpoint_every, precision } => {
             ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
@@ -214,15 +221,34 @@ fn work(args: Args) -> Result<ExitCode> {
             eprintln!("{}: {} rows of {width} features", out.display(), images.len());
             Ok(ExitCode::SUCCESS)
         }
+        // Needs no device: done above.
+        Verb::Tables { .. } => Ok(ExitCode::SUCCESS),
         Verb::Speed { runs, precision, batch, steps, eager, envelope } => {
             for precision in precision {
                 for &runs in &runs {
-                    let test =
-                        SpeedTest { device, precision: precision.into(), runs, batch, steps, graphs: !eager, envelope };
+                    let (precision, graphs, kernels_chosen) = (precision.into(), !eager, args.choose_kernels);
+                    let test = SpeedTest { device, precision, runs, batch, steps, graphs, envelope, kernels_chosen };
                     println!("{}", serde_json::to_string(&test.measure()?).unwrap_or_default());
                 }
             }
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+fn print_tables(plans: &[PathBuf], results: &Path, speed: &[PathBuf]) -> Result<ExitCode> {
+    if !plans.is_empty() {
+        let results = tables::read_lines(results)?;
+        for path in plans {
+            print!("{}", tables::results(&Plan::read(path)?, &results)?);
+        }
+    }
+    let mut lines = Vec::new();
+    for path in speed {
+        lines.extend(tables::read_lines(path)?);
+    }
+    if !lines.is_empty() {
+        print!("{}", tables::speeds(&lines));
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -38,6 +38,8 @@ pub struct SpeedTest {
     pub graphs: bool,
     /// Whether the envelope is on (`robust`).
     pub envelope: bool,
+    /// Whether libtorch times several kernels and keeps the fastest; said here, set by the caller for the whole process.
+    pub kernels_chosen: bool,
 }
 
 /// What was found.
@@ -51,6 +53,8 @@ pub struct Speed {
     pub graphs: bool,
     /// Whether the envelope was on.
     pub envelope: bool,
+    /// Whether several kernels were timed and the fastest kept.
+    pub kernels_chosen: bool,
     /// Images a second, all runs together.
     pub images_per_second: f64,
     /// Seconds from the first run's start to the last one's end.
@@ -96,6 +100,7 @@ impl SpeedTest {
             precision: self.precision,
             graphs: self.graphs,
             envelope: self.envelope,
+            kernels_chosen: self.kernels_chosen,
             images_per_second: images / seconds,
             seconds,
             prepared_in,

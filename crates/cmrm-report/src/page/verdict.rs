@@ -32,6 +32,11 @@ pub(super) fn verdict(report: &Report) -> String {
             "Not compared: the base arm was not trained.".to_owned(),
             "Fit without <code>--no-base</code> to see whether the envelope helps on this data.".to_owned(),
         ),
+        None if report.envelope_arm().is_none() => (
+            "none",
+            "Not compared: this run has no envelope.".to_owned(),
+            "The report of a run with one that is the same in all else compares the two.".to_owned(),
+        ),
         None => (
             "none",
             "Not compared: there were no rows to judge on.".to_owned(),

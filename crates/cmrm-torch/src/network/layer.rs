@@ -37,16 +37,7 @@ impl NormalisedConvolution {
         let x = x.conv2d(parameters.get(self.kernel), None::<&Tensor>, stride, [self.padding; 2], [1, 1], 1);
         let (mean, variance) = parameters.statistics(self.statistics);
         let (scale, shift) = (parameters.get(self.scale), parameters.get(self.shift));
-        x.batch_norm(
-            Some(scale),
-            Some(shift),
-            Some(&mean),
-            Some(&variance),
-            train,
-            MOMENTUM,
-            EPSILON,
-            !super::tuning::get().native_norm,
-        )
+        x.batch_norm(Some(scale), Some(shift), Some(&mean), Some(&variance), train, MOMENTUM, EPSILON, true)
     }
 }
 

@@ -4,7 +4,6 @@ mod cnn;
 mod layer;
 mod params;
 mod resnet;
-pub mod tuning;
 
 pub use params::Parameters;
 

@@ -117,12 +117,10 @@ impl Parameters {
         let running =
             Tensor::cat(&[Tensor::zeros([layout.channels], options), Tensor::ones([layout.channels], options)], 0);
         let half = mixed.then(|| flat.narrow(0, 0, convolutions).to_kind(Kind::BFloat16));
-        let channels_first = super::tuning::get().channels_first;
         let leaves = layout.entries.iter().map(|entry| {
             let source = half.as_ref().filter(|_| entry.convolution).unwrap_or(&flat);
             let part = source.narrow(0, entry.offset, entry.length());
             let view = match entry.shape[..] {
-                [out, height, width, inputs] if channels_first => part.view([out, inputs, height, width]),
                 [out, height, width, inputs] => part.view([out, height, width, inputs]).permute([0, 3, 1, 2]),
                 _ => part.view(entry.shape.as_slice()),
             };
@@ -148,11 +146,7 @@ impl Parameters {
         let gradients = Tensor::f_run_backward(&[loss], &self.leaves, false, false)?;
         let mut parts: [Vec<Tensor>; 2] = [Vec::new(), Vec::new()];
         for (entry, gradient) in self.layout.entries.iter().zip(gradients) {
-            let gradient = if entry.convolution && !super::tuning::get().channels_first {
-                gradient.permute([0, 2, 3, 1])
-            } else {
-                gradient
-            };
+            let gradient = if entry.convolution { gradient.permute([0, 2, 3, 1]) } else { gradient };
             parts[usize::from(!entry.convolution)].push(gradient.reshape([-1]));
         }
         let [convolutions, rest] = parts;

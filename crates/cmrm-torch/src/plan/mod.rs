@@ -27,6 +27,17 @@ pub enum Precision {
     Mixed,
 }
 
+impl Precision {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::F32 => "f32",
+            Precision::Tf32 => "tf32",
+            Precision::Mixed => "mixed",
+        }
+    }
+}
+
 /// A plan as its TOML file states it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -170,7 +181,9 @@ impl Plan {
             plan.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         }
         if let Some(folder) = path.parent() {
-            plan.data = folder.join(&plan.data);
+            // Absolute, so that a copy of the plan in a run's folder names the same data.
+            let data = folder.join(&plan.data);
+            plan.data = std::path::absolute(&data).map_err(|error| Error::in_file(&data, error))?;
         }
         plan.runs().map_err(|error| Error::in_file(path, error))?;
         Ok(plan)

@@ -8,7 +8,7 @@ use tch::{Kind, Tensor, no_grad};
 
 use crate::data::Resident;
 use crate::error::Result;
-use crate::network::{Network, Parameters, tuning};
+use crate::network::{Network, Parameters};
 
 /// Images a pass.
 const CHUNK: usize = 1000;
@@ -56,7 +56,6 @@ pub fn see(network: &Network, parameters: &Parameters, images: &Resident, scale:
     let (mut features, mut logits) = (Vec::new(), Vec::new());
     for start in (0..images.len()).step_by(CHUNK) {
         let batch = images.plain(start..(start + CHUNK).min(images.len())).to_kind(kind);
-        let batch = if tuning::get().channels_first { batch.contiguous() } else { batch };
         no_grad(|| {
             let seen = network.features(parameters, &batch, false);
             logits.push(network.classify(parameters, &seen) * scale);

@@ -59,7 +59,7 @@ impl RunResult {
             forked_at: spec.fork.as_ref().map(|fork| fork.epoch),
             judgement,
             filtered: on.then_some(filtered),
-            filtered_wrong_share: (on && filtered > 0).then(|| wrong as f64 / filtered as f64),
+            filtered_wrong_share: (on && filtered > 0 && spec.noise.is_some()).then(|| wrong as f64 / filtered as f64),
             precision: spec.precision,
             images: progress.images,
             seconds: progress.seconds,

@@ -7,7 +7,7 @@ use tch::{Device, Kind, Tensor, no_grad};
 
 use crate::cuda::{Cuda, Graph};
 use crate::error::Result;
-use crate::network::{Network, Parameters, tuning};
+use crate::network::{Network, Parameters};
 use crate::objective::TensorLoss;
 
 /// Steps before a capture: libraries choose their kernels and allocate what they need.
@@ -115,7 +115,6 @@ impl Step {
     pub fn run(&self, envelope: Option<&Envelope>) -> Result<()> {
         let rows = &self.position * self.batch + &self.within_batch;
         let images = self.images.index_select(0, &rows).permute([0, 3, 1, 2]);
-        let images = if tuning::get().channels_first { images.contiguous() } else { images };
         let labels = self.labels.index_select(0, &rows);
         self.parameters.refresh();
         let logits = self.network.logits(&self.parameters, &images, true);

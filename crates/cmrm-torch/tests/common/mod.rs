@@ -1,5 +1,8 @@
 //! Images that tests make: bright bars at a place that tells the class, with a little noise.
 
+// Each test file uses a part of this.
+#![allow(dead_code)]
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
