@@ -48,7 +48,7 @@ def compare(cmrm, folder, data):
     table.add("`audit --folds 5 --no-envelope`", "the same", *own)
     table.add("`audit --folds 5`", "5 folds with `robust`", *audit(folder / "x.npy", *given, "--folds", "5", *PROBE))
     for name, flags in (
-        ("cross-entropy (λ 1e-9)", ["--lambda", "1e-9"]), ("`robust`", []), ("`robust`, λ 3", ["--lambda", "3"]),
+        ("cross-entropy (λ 1e-9)", ["--lambda", "1e-9"]), ("`robust`", []), ("`robust`, λ 40", ["--lambda", "40"]),
     ):
         run = folder / ("run" + "".join(flags))
         command = [cmrm, "fit", folder / "x.npy", *given, *PROBE, "--validation-share", "0", "--no-base", *flags, "--out", run]
