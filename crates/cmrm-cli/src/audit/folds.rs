@@ -84,6 +84,7 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
     Ok(Audited {
         audit,
         rows: labelled.rows.iter().map(|&row| first_row + row as u64).collect(),
+        files: Vec::new(),
         labels: labels.clone(),
         classes: classes.clone(),
         more: Vec::new(),

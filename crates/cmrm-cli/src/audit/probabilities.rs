@@ -28,7 +28,8 @@ pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOption
     let audit = rank(array.matrix()?, &labels, options)
         .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
     let rows = (0..labels.len() as u64).collect();
-    Ok(Audited { audit, rows, labels, classes, more: Vec::new(), wrong: None, source: path.to_owned() })
+    let (files, more) = (Vec::new(), Vec::new());
+    Ok(Audited { audit, rows, files, labels, classes, more, wrong: None, source: path.to_owned() })
 }
 
 /// The matrix, and the names of its columns where it has any.

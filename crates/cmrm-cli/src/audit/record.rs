@@ -5,7 +5,7 @@ use std::path::Path;
 use cmrm::audit::{MarginOptions, rank_margins};
 use cmrm_data::read::{ReadOptions, Source, read};
 use cmrm_data::table::Values;
-use cmrm_data::{Features, LabelOptions, LabelledRows, Override};
+use cmrm_data::{Column, Features, LabelOptions, LabelledRows, Override};
 
 use super::Audited;
 use crate::failure::{Failure, Result};
@@ -49,5 +49,7 @@ pub fn from_run(path: &Path) -> Result<Audited> {
         None => None,
     };
     let rows = numbers("row")?.into_iter().map(|row| row as u64).collect();
-    Ok(Audited { audit, rows, labels, classes: info.classes, more, wrong, source: path.to_owned() })
+    let names = |files: &Column| (0..files.len()).map(|row| files.text(row).unwrap_or_default().into_owned()).collect();
+    let files = table.column("file").map(names).unwrap_or_default();
+    Ok(Audited { audit, rows, files, labels, classes: info.classes, more, wrong, source: path.to_owned() })
 }

@@ -1,0 +1,41 @@
+//! The folder of a run on images, as `cmrm-images train` leaves it: audited by file, and refused where only rows will do.
+
+mod command;
+
+use cmrm_run::{RunInfo, RunKind, TrainingRows};
+use command::{cmrm, json, refused};
+
+#[test]
+fn suspects_of_an_image_run_are_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    let text = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
+    let (files, classes) = (text(&["train/cat/0.jpg", "train/cat/1.jpg", "train/dog/0.jpg"]), text(&["cat", "dog"]));
+    let rows = TrainingRows {
+        rows: &[0, 1, 2],
+        files: &files,
+        classes: &classes,
+        labels: &[0, 0, 1],
+        rival: &[1, 1, 0],
+        margin: &[0.9, -0.6, 0.4],
+        mean_margin: &[0.8, -0.5, 0.3],
+        weight: &[1.0, 0.1, 0.9],
+        mean_weight: &[1.0, 0.2, 0.9],
+        wrong: None,
+    };
+    rows.write(&run.join("margins.parquet")).unwrap();
+    let info = RunInfo::new(classes, text(&["ce"]), "ce".into(), "0".repeat(64));
+    let info = RunInfo { kind: RunKind::Images, ..info };
+    std::fs::write(run.join("run.json"), serde_json::to_string(&info).unwrap()).unwrap();
+
+    let found = json(folder.path(), &["audit", "run", "--out", "suspects.csv"]);
+    assert_eq!((&found["issues"], &found["top"][0]["file"]), (&1.into(), &"train/cat/1.jpg".into()));
+    let table = std::fs::read_to_string(folder.path().join("suspects.csv")).unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("row,file,is_label_issue,"), "{table}");
+    assert!(lines[1].starts_with("1,train/cat/1.jpg,true,"), "{table}");
+    assert!(cmrm(folder.path(), &["audit", "run"]).status.success());
+    assert!(refused(folder.path(), &["predict", "run", "suspects.csv"]).contains("a run on images"));
+    assert!(refused(folder.path(), &["review", "run", "--no-open"]).contains("a run on images"));
+}
