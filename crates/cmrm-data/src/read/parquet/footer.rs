@@ -21,11 +21,11 @@ const SCHEMA: i64 = 2;
 /// The field of an element that holds the number of its children.
 const CHILDREN: i64 = 5;
 
-/// Whether the schema, if it can be walked through at all, declares no more children than there are elements, and no
-/// deeper groups than a decoder can follow. What cannot be walked through is left to the decoder to refuse.
+/// Whether the schema can be walked through, declares no more children than there are elements, and no deeper groups than
+/// a decoder can follow. The decoder forgives more (numbers that are too long), and then sees another schema.
 pub(super) fn schema_is_plausible(footer: &[u8]) -> bool {
     let mut walk = Walk { rest: footer };
-    children(&mut walk).is_none_or(|children| is_a_tree(&children))
+    children(&mut walk).is_some_and(|children| is_a_tree(&children))
 }
 
 /// The number of children that each element declares, in order.
@@ -196,8 +196,8 @@ mod tests {
         assert!(!schema_is_plausible(&footer(&[Some(2), Some(2), None])));
         assert!(is_a_tree(&[1; MOST_LEVELS]) && !is_a_tree(&[1; MOST_LEVELS + 1]));
         assert!(!is_a_tree(&[u64::MAX, u64::MAX]));
-        // Bytes that end too early are the decoder's to refuse.
+        // The last byte ends the footer; the schema is whole without it.
         let whole = footer(&[Some(2), None, None]);
-        assert!((0..whole.len()).all(|end| schema_is_plausible(&whole[..end])));
+        assert!((0..whole.len() - 1).all(|end| !schema_is_plausible(&whole[..end])));
     }
 }

@@ -136,7 +136,10 @@ fn read_footer(store: &Store) -> Result<ParquetMetaData> {
     }
     let footer = store.bytes(length - TAIL - declared, declared).map_err(malformed)?;
     if !schema_is_plausible(&footer) {
-        return Err(Error::malformed("Parquet", "its schema declares more than it holds, or nests too deeply"));
+        return Err(Error::malformed(
+            "Parquet",
+            "its schema cannot be followed, declares more than it holds, or nests too deeply",
+        ));
     }
     // Statistics are not used; leaving them out leaves out the ways in which they can be wrong.
     let options = ParquetMetaDataOptions::new()
