@@ -69,7 +69,7 @@ fn a_search_that_goes_on_ends_in_the_same_bytes() {
     assert!(words.contains("not empty"), "{words}");
 }
 
-/// Labels of test rows, whether in a file of their own or held out of the data, change nothing.
+/// Labels of the rows in a test file change nothing.
 #[test]
 fn poisoned_test_labels_change_no_trial() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];

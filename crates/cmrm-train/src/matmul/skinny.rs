@@ -208,9 +208,7 @@ impl Gradient<'_> {
         for k in 0..C {
             let start = (c + k) * self.stride + v * S::F32_LANES;
             let out = S::as_simd_f32s(&self.out[start..][..V * S::F32_LANES]).0;
-            for j in 0..V {
-                sums[k][j] = out[j];
-            }
+            sums[k].copy_from_slice(&out[..V]);
         }
         for i in rows {
             let x = S::as_simd_f32s(&self.x.row(i)[v * S::F32_LANES..][..V * S::F32_LANES]).0;
@@ -230,9 +228,7 @@ impl Gradient<'_> {
         for k in 0..C {
             let start = (c + k) * self.stride + v * S::F32_LANES;
             let out = S::as_mut_simd_f32s(&mut self.out[start..][..V * S::F32_LANES]).0;
-            for j in 0..V {
-                out[j] = sums[k][j];
-            }
+            out[..V].copy_from_slice(&sums[k]);
         }
     }
 
