@@ -201,6 +201,16 @@ pub struct Envelope {
     pub alpha: f64,
     /// Width of the soft filter.
     pub temperature: f64,
+    /// What the threshold is kept at or below.
+    #[serde(default)]
+    pub ceiling: Option<f64>,
+}
+
+impl Report {
+    /// The ceiling, where it is what keeps the threshold from the quantile of the margins.
+    pub(crate) fn binding_ceiling(&self) -> Option<f64> {
+        self.envelope.ceiling.filter(|&ceiling| ceiling < self.margins.tau)
+    }
 }
 
 /// Counts of margins from −1 to 1.

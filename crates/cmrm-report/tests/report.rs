@@ -70,7 +70,7 @@ fn full() -> Report {
             neighbours: vec![Neighbour { row: 8, label: classes[1].clone(), content: content(&[("col", "1")]) }],
         }],
         history: (0..10).flat_map(|e| [epoch("base", e), epoch("robust", e)]).collect(),
-        envelope: Envelope { lambda: 1.0, alpha: 0.5, temperature: 0.2 },
+        envelope: Envelope { lambda: 1.0, alpha: 0.5, temperature: 0.2, ceiling: None },
         margins: Margins { right: (0..40).collect(), wrong: Some((0..40).rev().collect()), tau: -0.1 },
         density: Some(Density {
             curve: (0..50).map(|i| (-1.0 + f64::from(i) / 25.0, 0.5)).collect(),
@@ -222,6 +222,19 @@ fn thresholds_of_the_two_classes_are_drawn_where_a_run_has_them() {
     let figure = figures(&report).into_iter().find(|figure| figure.id == "threshold").unwrap();
     assert_eq!(figure.title, "Thresholds τ⁺ and τ⁻ over training");
     assert!(figure.alt.contains("τ⁺ ends at 0.300, τ⁻ ends at 0.800"));
+}
+
+#[test]
+fn a_threshold_under_a_ceiling_is_drawn_there_and_not_at_the_quantile() {
+    let mut report = full();
+    let note = |report: &Report, id: &str| figures(report).into_iter().find(|f| f.id == id).unwrap().note;
+    report.margins.tau = 0.4;
+    assert!(!note(&report, "margins").contains("at most"));
+    report.envelope.ceiling = Some(0.5);
+    assert!(!note(&report, "margins").contains("at most"), "the quantile is below the ceiling");
+    report.envelope.ceiling = Some(0.0);
+    assert!(note(&report, "margins").contains("but at most 0"));
+    assert!(note(&report, "density").contains("the threshold itself is kept at 0"));
 }
 
 #[test]

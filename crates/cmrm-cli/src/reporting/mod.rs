@@ -75,7 +75,12 @@ fn build(material: Material<'_>, suspects: Vec<cmrm_report::Card>) -> Result<Rep
         probabilities: &robust.model.probabilities(features)?,
         base: base.as_deref(),
         clean: clean.as_deref(),
-        envelope: Envelope { lambda: envelope.lambda, alpha: envelope.alpha, temperature: envelope.temperature },
+        envelope: Envelope {
+            lambda: envelope.lambda,
+            alpha: envelope.alpha,
+            temperature: envelope.temperature,
+            ceiling: envelope.ceiling,
+        },
         batch: config.batch,
         history: history.iter().map(epoch).collect(),
         suspects,

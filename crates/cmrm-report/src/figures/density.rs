@@ -17,7 +17,10 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
     }
     panel.under(&density.curve, Ink::Envelope, 0.14);
     panel.curve(&density.curve, Ink::Envelope, Dash::Solid);
-    panel.upright(tau, &minus(format!("τ = {tau:.3}")), Ink::Text);
+    // The theory is about the quantile; a ceiling below it makes the threshold another number.
+    let ceiling = report.binding_ceiling();
+    let name = if ceiling.is_some() { format!("{}-quantile", report.envelope.alpha) } else { "τ".into() };
+    panel.upright(tau, &minus(format!("{name} = {tau:.3}")), Ink::Text);
     let bound = match density.bound {
         Some(bound) => format!("theory: a batch of {} has its τ within ±{bound:.3}", density.batch),
         None => format!("theory: no bound for a batch of {}", density.batch),
@@ -34,14 +37,17 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         id: "density",
         title: "Kernel density of the margins with τ and the bound on a batch's threshold".into(),
         alt: format!(
-            "A density curve over margins from −1 to 1, highest at {most:.2}. τ is at {}; {bound}.",
+            "A density curve over margins from −1 to 1, highest at {most:.2}. {name} is at {}; {bound}.",
             minus(format!("{tau:.3}"))
         ),
         note: format!(
             "Gaussian kernels of width {:.3} on the training rows, by observed labels; the bound holds with probability {:.2} \
-             if the density is what it is estimated to be.{warning}{seen}",
+             if the density is what it is estimated to be.{warning}{seen}{}",
             density.bandwidth,
-            1.0 - density.delta
+            1.0 - density.delta,
+            ceiling.map_or_else(String::new, |most| minus(format!(
+                " All of this is about the quantile; the threshold itself is kept at {most}."
+            )))
         ),
         scene,
     })

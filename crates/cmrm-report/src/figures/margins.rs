@@ -6,6 +6,8 @@ use crate::scene::{Anchor, Ink};
 /// Distribution of the margins with τ; right and wrong labels apart where that is known.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let margins = &report.margins;
+    let ceiling = report.binding_ceiling();
+    let tau = ceiling.unwrap_or(margins.tau);
     let right = heights(&margins.right);
     let wrong = margins.wrong.as_deref().map(heights);
     let both: Vec<f64> = right.iter().enumerate().map(|(i, r)| r + wrong.as_ref().map_or(0.0, |w| w[i])).collect();
@@ -18,7 +20,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         panel.bars(wrong, None, Ink::Accent, WRONG);
     }
     panel.bars(&right, wrong.as_deref(), Ink::Envelope, RIGHT);
-    panel.upright(margins.tau, &minus(format!("τ = {:.3}", margins.tau)), Ink::Text);
+    panel.upright(tau, &minus(format!("τ = {tau:.3}")), Ink::Text);
     if wrong.is_some() {
         let key = [("label is wrong", Ink::Accent, WRONG), ("label is right", Ink::Envelope, RIGHT)];
         for (i, (words, ink, opacity)) in key.into_iter().enumerate() {
@@ -35,11 +37,12 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         alt: format!(
             "Histogram of {total} margins from −1 to 1; {} are negative. The threshold τ is at {}.",
             percent(below / total),
-            minus(format!("{:.3}", margins.tau))
+            minus(format!("{tau:.3}"))
         ),
         note: format!(
-            "Training rows in the last epoch, by observed labels; τ is the {}-quantile of these margins{}.",
+            "Training rows in the last epoch, by observed labels; τ is the {}-quantile of these margins{}{}.",
             report.envelope.alpha,
+            ceiling.map_or_else(String::new, |most| minus(format!(", but at most {most}"))),
             if wrong.is_some() { "; which labels are wrong is known here and used for the colours only" } else { "" }
         ),
         scene,

@@ -209,7 +209,7 @@ fn envelope(spec: &RunSpec) -> Envelope {
         Some((envelope, _)) => (*envelope.config(), envelope.config().lambda),
         None => (default, 0.0),
     };
-    Envelope { lambda, alpha: config.alpha, temperature: config.temperature }
+    Envelope { lambda, alpha: config.alpha, temperature: config.temperature, ceiling: config.ceiling }
 }
 
 /// A line of metrics as the report wants it.
