@@ -20,7 +20,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
     // The theory is about the quantile; a ceiling below it makes the threshold another number.
     let ceiling = report.binding_ceiling();
     let name = if ceiling.is_some() { format!("{}-quantile", report.envelope.alpha) } else { "τ".into() };
-    panel.upright(tau, &minus(format!("{name} = {tau:.3}")), Ink::Text);
+    panel.upright(tau, &format!("{name} = {}", minus(format!("{tau:.3}"))), Ink::Text);
     let bound = match density.bound {
         Some(bound) => format!("theory: a batch of {} has its τ within ±{bound:.3}", density.batch),
         None => format!("theory: no bound for a batch of {}", density.batch),
