@@ -1,7 +1,9 @@
 //! The study behind `docs/defaults.md`: which envelope helps, where, and what it costs.
 //!
-//!     study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] [--seeds N] [--losses A,B] [--arms A,B]
-//!     study report RESULTS.jsonl… > docs/defaults.md
+//! ```text
+//! study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] [--seeds N] [--losses A,B] [--arms A,B]
+//! study report RESULTS.jsonl… > docs/defaults.md
+//! ```
 //!
 //! `run` adds one line a cell to OUT.jsonl and skips the cells that are there already. DATA_DIR has the folders `uci`,
 //! `features` and `cifar-n` that bench/README.md describes; sets whose files are missing are left out, and said so.
