@@ -1,5 +1,5 @@
 //! Matrix products on strided views, by the `gemm` crates (AVX-512 or AVX2 where the processor has it), and by
-//! [`skinny`] where outputs are few.
+//! `skinny.rs` where outputs are few.
 //!
 //! The parts of `gemm` for the two number types are used directly: its front would compile complex numbers too.
 //! The only unsafe code of the engine: the bounds of every view are checked here before pointers are handed over.
