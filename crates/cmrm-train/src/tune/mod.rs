@@ -2,7 +2,7 @@
 //!
 //! Every [`Setting`] is trained on some folds of the rows and judged on the fold it has not seen, by observed labels
 //! ([`cmrm::criterion`]). Settings that differ in base loss and envelope only are arms of one training, so a fold of thirty
-//! of them costs a few times one. After every fold the worse half is given up: successive halving in which a later rung
+//! of them costs less than thirty trainings. After every fold the worse half is given up: successive halving in which a later rung
 //! has more rows to judge by, never a shorter training, because what wrong labels do shows only as training goes on.
 //!
 //! A search is a function of settings, data and seed. What it has found so far is a list of [`Trial`]s; handed back, they
