@@ -5,6 +5,9 @@
 
 #![allow(unsafe_code)]
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::error::{Error, Result};
 
 /// What the loaded library offers.
@@ -46,10 +49,18 @@ impl Cuda {
     pub fn capture(&'static self, work: impl FnOnce() -> Result<()>) -> Result<Graph> {
         let graph = Graph { handle: self.api.graph_new()?, api: &self.api };
         self.api.graph_begin(graph.handle)?;
-        let worked = work();
+        // tch panics at an operation that a capture forbids. The capture must end all the same, so that the caller can
+        // go on without a graph.
+        let worked = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Error::Cuda(words(&*panic))));
         let ended = self.api.graph_end(graph.handle);
         worked.and(ended).map(|()| graph)
     }
+}
+
+/// What a panic said.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("a step that cannot be captured").to_owned()
 }
 
 /// A captured piece of work.
