@@ -1,0 +1,81 @@
+"""What users pass, as the arrays that the native side takes: copied only where type or layout ask for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def floats(values: Any, name: str) -> np.ndarray:
+    """A C-contiguous matrix of float32 or float64; these two are taken as they are, other numbers become float64."""
+    array = np.asarray(values)
+    if array.dtype != np.float32 and array.dtype != np.float64:
+        if array.dtype.kind not in "buifO":
+            raise TypeError(f"{name}: expected numbers, found an array of {array.dtype}")
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name}: expected numbers: {error}") from None
+    if array.ndim != 2:
+        raise ValueError(f"{name}: expected a row per example and a column per class or feature, found {array.ndim} dimensions")
+    return np.ascontiguousarray(array)
+
+
+def class_indices(labels: Any, classes: int, name: str = "labels") -> np.ndarray:
+    """Whole numbers from 0 to classes − 1, as uint32."""
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: expected one label a row, found {array.ndim} dimensions")
+    if array.dtype.kind not in "buif":
+        raise TypeError(f"{name}: expected whole numbers from 0 to {classes - 1}, found an array of {array.dtype}; pass classes=… for other labels")
+    whole = np.isfinite(array) & (array == np.floor(array)) if array.dtype.kind == "f" else np.True_
+    wrong = np.flatnonzero(~(whole & (array >= 0) & (array < classes)))
+    if wrong.size:
+        row = int(wrong[0])
+        raise ValueError(f"{name}: row {row}: {array[row]} is not a whole number from 0 to {classes - 1}")
+    return np.ascontiguousarray(array, dtype=np.uint32)
+
+
+def encode(labels: Any, classes: Any, name: str = "labels") -> tuple[np.ndarray, np.ndarray]:
+    """Labels of any kind as indices into classes; those that occur, sorted, if none are given."""
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: expected one label a row, found {array.ndim} dimensions")
+    if array.dtype.kind in "fc" and not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ValueError(f"{name}: row {row}: {array[row]} is not a label; fill it in or leave the row out")
+    try:
+        found, indices = np.unique(array, return_inverse=True)
+    except TypeError:
+        raise TypeError(f"{name}: labels of several types cannot be sorted; make them all text or all numbers") from None
+    if classes is None:
+        return indices.astype(np.uint32), found
+    known = np.asarray(classes)
+    if known.ndim != 1 or len(np.unique(known)) != len(known):
+        raise ValueError("classes: expected a list of different labels")
+    place = {label: index for index, label in enumerate(known.tolist())}
+    to_known = np.array([place.get(label, -1) for label in found.tolist()], dtype=np.int64)
+    codes = to_known[indices] if len(found) else np.empty(0, np.int64)
+    wrong = np.flatnonzero(codes < 0)
+    if wrong.size:
+        row = int(wrong[0])
+        raise ValueError(f"{name}: row {row}: {array[row]!r} is not one of the {len(known)} classes")
+    return codes.astype(np.uint32), known
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed from a number, a NumPy generator of either kind, or None (a fresh one)."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**63))
+    if isinstance(random_state, (bool, np.bool_)):
+        raise TypeError("random_state: expected a whole number, a NumPy generator or None, found a boolean")
+    if isinstance(random_state, (int, np.integer)):
+        if not 0 <= random_state < 2**64:
+            raise ValueError(f"random_state: {random_state} is not between 0 and 2**64 - 1")
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    raise TypeError(f"random_state: expected a whole number, a NumPy generator or None, found {type(random_state).__name__}")

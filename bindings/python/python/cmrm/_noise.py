@@ -1,0 +1,56 @@
+"""Labels made wrong on purpose, with the record of which."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _native
+from ._arrays import encode, floats, seed_of
+
+
+class NoisyLabels(NamedTuple):
+    """Labels after noise."""
+
+    labels: np.ndarray
+    """The labels, of the type they had."""
+    flipped: np.ndarray
+    """For every row, whether its label was changed."""
+
+
+def inject_noise(
+    labels: Any,
+    kind: str = "symmetric:0.2",
+    *,
+    seed: Any = 0,
+    classes: Any = None,
+    features: Any = None,
+    superclasses: Any = None,
+) -> NoisyLabels:
+    """Make labels wrong in a known way, as ``cmrm noise`` does: the same kind, seed and labels give the same flips.
+
+    Parameters
+    ----------
+    labels : one label a row, of any type
+    kind : the kind and its rate: ``symmetric:0.4``, ``circular:0.4``, ``superclass:0.2``, ``blocks-of-five:0.2``,
+        ``class-map:0.4:3-5,5-3``, ``cifar10-pairs:0.4``, ``matrix:0.9,0.1/0.2,0.8``, ``binary-flip:0.2``,
+        ``instance:0.3``
+    seed : a whole number, a NumPy generator, or None for a fresh one
+    classes : all classes in order, where some may have no row; those that occur, sorted, if left out
+    features : a matrix with a row per label, for ``instance``
+    superclasses : the coarse class of every class (whole numbers), for ``superclass``
+
+    >>> labels, flipped = inject_noise(["cat", "dog", "cat", "dog"], "symmetric:0.5", seed=1)
+    >>> int(flipped.sum())
+    2
+    """
+    if not isinstance(kind, str):
+        raise TypeError(f"kind: expected text such as 'symmetric:0.4', found {type(kind).__name__}")
+    indices, known = encode(labels, classes)
+    matrix = None if features is None else floats(features, "features").astype(np.float32, copy=False)
+    if matrix is not None and len(matrix) != len(indices):
+        raise ValueError(f"features: expected {len(indices)} rows, as there are labels, found {len(matrix)}")
+    coarse = None if superclasses is None else encode(superclasses, None, "superclasses")[0]
+    noisy, flipped = _native.make_noise(indices, kind, len(known), seed_of(seed), matrix, coarse)
+    return NoisyLabels(known[noisy], flipped)

@@ -1,0 +1,23 @@
+//! What the Python package `cmrm` computes with: thin doors to the library, one file a subject.
+//!
+//! Python's side (`python/cmrm`) turns what users pass into C-contiguous arrays of the right type and words its results;
+//! here arrays are borrowed, the interpreter's lock is released, and errors become exceptions.
+
+mod arrays;
+mod audit;
+mod errors;
+mod noise;
+
+/// Private: use the package `cmrm`.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::audit::rank_labels;
+    #[pymodule_export]
+    use super::errors::provoke_panic;
+    #[pymodule_export]
+    use super::noise::make_noise;
+
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}
