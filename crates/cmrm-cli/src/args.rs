@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use cmrm::envelope::Preset;
-use cmrm::loss::{Focal, Gce, Ldam, LossConfig};
+use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
-
-use crate::config::{ModelKind, OptimiserKind};
+use cmrm_fit::{ModelKind, OptimiserKind, parse_loss};
 
 /// Learn from labels that are partly wrong: robust classifiers, the wrong labels found, and how sure to be.
 #[derive(Debug, Parser)]
@@ -178,26 +177,4 @@ pub struct ModelArgs {
     /// Seed of splits, noise, weights and order.
     #[arg(long)]
     pub seed: Option<u64>,
-}
-
-/// `name` or `name:parameter`.
-pub fn parse_loss(text: &str) -> Result<LossConfig, String> {
-    let (name, parameter) = text.split_once(':').map_or((text, None), |(name, parameter)| (name, Some(parameter)));
-    let number = |default: f64| match parameter {
-        None => Ok(default),
-        Some(text) => text.parse::<f64>().map_err(|_| format!("'{text}' is not a number")),
-    };
-    let loss = match name {
-        "cross-entropy" | "ce" => LossConfig::CrossEntropy,
-        "focal" => LossConfig::Focal { gamma: number(Focal::DEFAULT_GAMMA)? },
-        "gce" => LossConfig::Gce { q: number(Gce::DEFAULT_Q)? },
-        "ldam" => LossConfig::Ldam { max_margin: number(Ldam::DEFAULT_MAX_MARGIN)?, scale: Ldam::DEFAULT_SCALE },
-        "hinge" => LossConfig::Hinge,
-        "logistic" => LossConfig::Logistic,
-        _ => return Err(format!("unknown loss '{name}': expected cross-entropy, focal, gce, ldam, hinge or logistic")),
-    };
-    if parameter.is_some() && matches!(loss, LossConfig::CrossEntropy | LossConfig::Hinge | LossConfig::Logistic) {
-        return Err(format!("the loss {name} takes no parameter"));
-    }
-    Ok(loss)
 }

@@ -5,23 +5,10 @@ use std::path::Path;
 use cmrm_data::catalogue::{self, Cache};
 use cmrm_data::read::{ReadOptions, Source, read_labels, read_path};
 use cmrm_data::{ColumnRef, Input};
+use cmrm_fit::FitConfig;
+pub use cmrm_fit::Loaded;
 
-use crate::config::FitConfig;
 use crate::failure::{Failure, Result};
-
-/// Data as it was read, before any split.
-pub struct Loaded {
-    /// The rows to learn from.
-    pub train: Input,
-    /// Rows to test on, if there are any of their own.
-    pub test: Option<Input>,
-    /// Classes in a fixed order, if the data set has one.
-    pub classes: Option<Vec<String>>,
-    /// Labels known to be right, one a training row, for data sets with human noise.
-    pub clean: Option<cmrm_data::Column>,
-    /// What to call it in reports.
-    pub name: String,
-}
 
 /// How files are read, by the settings.
 pub fn read_options(config: &FitConfig) -> Result<ReadOptions> {

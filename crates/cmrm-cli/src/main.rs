@@ -4,7 +4,6 @@
 //! usage, 130 interrupted, 101 a bug of ours.
 
 mod args;
-mod arms;
 mod audit;
 mod calibration;
 mod config;
@@ -21,8 +20,6 @@ mod reporting;
 mod run_dir;
 mod sets;
 mod sink;
-mod split;
-mod summarise;
 mod terminal;
 mod transfer_bar;
 mod tuning;

@@ -2,36 +2,11 @@
 
 use cmrm_data::read::{ReadOptions, Source, read};
 use cmrm_data::table::Values;
-use cmrm_data::{Dataset, Features, LabelOptions, LabelledRows, Override};
-use cmrm_run::{MARGINS, Record, TrainingRows};
-use cmrm_train::train::Trained;
+use cmrm_data::{Features, LabelOptions, LabelledRows, Override};
+use cmrm_run::{MARGINS, Record};
 
 use crate::failure::{Failure, Result};
 use crate::run_dir::{RunDir, RunInfo};
-use crate::verbs::fit::Prepared;
-
-/// What training saw of the rows of `train`.
-pub fn training_rows<'a>(train: &'a Dataset, arm: &'a Trained<f32>, wrong: Option<&'a [bool]>) -> TrainingRows<'a> {
-    let record = &arm.record;
-    TrainingRows {
-        rows: &train.rows,
-        files: &[],
-        classes: &train.classes,
-        labels: &train.labels,
-        rival: &record.rival,
-        margin: &record.last_margin,
-        mean_margin: &record.mean_margin,
-        weight: &record.last_weight,
-        mean_weight: &record.mean_weight,
-        wrong,
-    }
-}
-
-/// Which training rows have a wrong label, where that is known.
-pub fn known_wrong(prepared: &Prepared) -> Option<Vec<bool>> {
-    let clean = prepared.clean.as_ref()?;
-    Some(prepared.split.train.iter().map(|&i| clean[i] != prepared.data.labels[i]).collect())
-}
 
 /// What training recorded of every training row, from a finished run.
 pub fn read_record(run: &RunDir, info: &RunInfo) -> Result<Record> {

@@ -8,10 +8,10 @@ use cmrm_data::write::write_table;
 use cmrm_data::{Column, ColumnRef, Features, Input, LabelOptions, LabelledRows, MissingLabels, Override, Table};
 
 use crate::args::ReadArgs;
-use crate::config::FitConfig;
 use crate::failure::{Failure, Result, in_file};
 use crate::load::{Loaded, load, read_options};
 use crate::terminal::Terminal;
+use cmrm_fit::FitConfig;
 
 /// All columns of a data file, and which of them is the label.
 pub struct Whole {

@@ -9,16 +9,14 @@ use cmrm_data::atomic::atomic_write;
 use cmrm_data::preprocess::Preprocess;
 use cmrm_data::write::NpyWriter;
 use cmrm_data::{LabelOptions, LabelledRows, MissingLabels};
+use cmrm_fit::{FitConfig, arms, draw};
 use cmrm_train::train::{Arm, Examples, Trainer};
 use rayon::prelude::*;
 
 use super::Audited;
-use crate::arms::arms;
-use crate::config::FitConfig;
 use crate::failure::{Failure, Result};
 use crate::fold_progress::FoldProgress;
 use crate::load::{Loaded, load};
-use crate::split::draw;
 use crate::terminal::Terminal;
 
 /// Stream of the generator that folds are drawn from.

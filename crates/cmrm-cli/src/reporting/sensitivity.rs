@@ -5,14 +5,12 @@ use std::ops::ControlFlow;
 use cmrm::Matrix;
 use cmrm::metric::{predicted_classes, wilson};
 use cmrm_data::Dataset;
+use cmrm_fit::{FitConfig, Prepared, envelope_arm};
 use cmrm_report::{Estimate, Sensitivity, Setting};
 use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
 
-use crate::arms::envelope_arm;
-use crate::config::FitConfig;
 use crate::failure::Result;
 use crate::progress::interrupted;
-use crate::verbs::fit::Prepared;
 
 /// Values tried besides the run's own. A λ of 0 is the base arm.
 const ALPHAS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];

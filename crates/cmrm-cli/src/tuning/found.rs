@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use cmrm::criterion::Criterion;
+use cmrm_fit::Candidate;
 use cmrm_train::tune::{Choice, SearchConfig, Setting, Standing, Trial, choose, standings};
 use serde::Serialize;
 
-use super::Candidate;
 use crate::failure::{Failure, Result};
 use crate::summary::write_rows;
 

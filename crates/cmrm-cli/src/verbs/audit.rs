@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::args::{ModelArgs, ReadArgs};
 use crate::audit::{Audited, Folds, from_folds, from_probabilities, from_run};
-use crate::config::FitConfig;
+use crate::config;
 use crate::failure::{FINDINGS, Failure, Result};
 use crate::terminal::Terminal;
 
@@ -82,7 +82,7 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<Audited> {
         AuditConfig { score, filter: args.filter.unwrap_or_default(), ..AuditConfig::default() }.validate()?;
     match (&args.of, args.folds, &args.pred_probs) {
         (Some(data), Some(count), _) => {
-            let config = FitConfig::resolve_for(data, &args.read, &args.model)?;
+            let config = config::resolve_for(data, &args.read, &args.model)?;
             let (cache, probabilities_out) = (args.read.cache.as_deref(), args.probabilities_out.as_deref());
             let folds = Folds { config: &config, count, no_envelope: args.no_envelope, cache, probabilities_out };
             from_folds(&folds, &options, terminal)

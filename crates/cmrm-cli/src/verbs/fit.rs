@@ -2,39 +2,38 @@
 
 use std::process::ExitCode;
 
-use cmrm::Matrix;
-use cmrm::noise::{NoiseConfig, NoiseContext};
-use cmrm_data::preprocess::Preprocess;
-use cmrm_data::{Dataset, Fingerprint, LabelOptions, LabelledRows, MissingLabels};
-use cmrm_run::MARGINS;
+use cmrm_data::Fingerprint;
+use cmrm_fit::{
+    FitConfig, Material, Parts, Prepared, TrainingParts, auto_candidates, judged, known_wrong, prepare, rows_to_search,
+    summarise, trainer, training_rows,
+};
+use cmrm_run::{BASE, MARGINS};
 use cmrm_train::Checkpoint;
-use cmrm_train::train::{EpochStats, Examples, Trained, Trainer};
+use cmrm_train::train::{EpochStats, Trained};
 use cmrm_train::tune::{SearchConfig, Setting, choose};
 
 use crate::args::FitArgs;
-use crate::arms::{BASE, arms};
 use crate::calibration::Calibration;
-use crate::config::FitConfig;
+use crate::config;
 use crate::failure::{Failure, Result, in_stored};
-use crate::load::{Loaded, load};
-use crate::margins::{known_wrong, training_rows};
+use crate::load::load;
 use crate::progress::{Watch, interrupted, watch_interrupts};
-use crate::reporting::{self, Material, sensitivity};
+use crate::reporting::{self, sensitivity};
 use crate::run_dir::{RunDir, RunInfo};
-use crate::split::{Split, draw};
-use crate::summarise::{Parts, summarise};
-use crate::summary::{FitSummary, Labels};
+use crate::summary::FitSummary;
 use crate::terminal::Terminal;
-use crate::tuning::{auto_candidates, rows_to_search, run_search};
+use crate::tuning::run_search;
 
 pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
-    let mut config = FitConfig::resolve(&args)?;
+    let mut config = config::resolve(&args)?;
     if args.dry_run {
         terminal.data(config.to_toml()?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     let loaded = load(&config, args.read.cache.as_deref())?;
-    let prepared = prepare(&config, loaded, terminal)?;
+    let (prepared, words) = prepare(&config, &loaded)?;
+    drop(loaded);
+    words.iter().for_each(|words| terminal.say(words));
     let run = RunDir::create(args.out.as_deref(), &prepared.name, args.resume)?;
     // A run that goes on has the settings that were found when it began.
     if args.auto && !args.resume {
@@ -42,8 +41,9 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     }
     run.write("config.toml", &config.to_toml()?)?;
 
-    let (trained, history) = train(&config, &prepared, &run, args.resume, terminal)?;
-    let summary = finish(&args, &config, &prepared, &run, &trained, &history, terminal)?;
+    let parts = TrainingParts::of(&prepared)?;
+    let trained = train(&config, &prepared, &parts, &run, args.resume, terminal)?;
+    let summary = finish(&args, &config, &prepared, &parts, &run, &trained, terminal)?;
     terminal.result(&summary, &summary.to_text())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -66,109 +66,18 @@ fn search_first(config: &FitConfig, prepared: &Prepared, terminal: &Terminal) ->
     Ok(chosen.map_or_else(|| config.clone(), |candidate| candidate.config))
 }
 
-/// Data ready to train on.
-pub struct Prepared {
-    pub name: String,
-    pub preprocess: Preprocess,
-    /// Every labelled row, with observed labels.
-    pub data: Dataset,
-    /// Labels before any noise, or known to be right; one a row of `data`.
-    pub clean: Option<Vec<u32>>,
-    pub split: Split,
-    /// Test rows from a file of their own.
-    pub test: Option<Dataset>,
-    pub unlabelled: usize,
-}
-
-pub fn prepare(config: &FitConfig, loaded: Loaded, terminal: &Terminal) -> Result<Prepared> {
-    let missing = if config.hold_out_unlabelled { MissingLabels::HoldOut } else { MissingLabels::Refuse };
-    let options = LabelOptions { missing, classes: loaded.classes.clone() };
-    let labelled = loaded.train.encode_labels(&options)?;
-    let LabelledRows { labels, rows, unlabelled } = &labelled;
-    let has_test = loaded.test.is_some();
-    let split =
-        draw(&labels.indices, &labels.classes, config.test_share(has_test), config.validation_share, config.seed)
-            .map_err(|failure| failure.in_data(&loaded.train.source))?;
-    let training_rows: Vec<usize> = split.train.iter().map(|&i| rows[i]).collect();
-    let (preprocess, notes) = Preprocess::fit(&loaded.train.features, &training_rows, &config.preprocess)
-        .map_err(|error| error.in_file(&loaded.train.source))?;
-    let (mut data, more) = preprocess.dataset(&loaded.train, &labelled)?;
-    for note in notes.iter().chain(&more) {
-        terminal.say(format!("note: {note}"));
-    }
-    if !unlabelled.is_empty() {
-        terminal.say(format!("note: {} rows without a label are held out", unlabelled.len()));
-    }
-    let classes = data.classes.clone();
-    let mut clean = match &loaded.clean {
-        None => None,
-        Some(column) => {
-            let options = LabelOptions { missing: MissingLabels::Refuse, classes: Some(classes.clone()) };
-            Some(LabelledRows::encode(column, 0, &options)?.labels.indices)
-        }
-    };
-    if let Some(noise) = &config.noise {
-        inject(config, noise, &split, &mut data, &mut clean)?;
-    }
-    let test = match &loaded.test {
-        None => None,
-        Some(input) => {
-            let known = LabelOptions { missing: MissingLabels::Refuse, classes: Some(classes) };
-            Some(preprocess.dataset(input, &input.encode_labels(&known)?)?.0)
-        }
-    };
-    terminal.say(format!(
-        "{}: {} rows to train on, {} to validate, {} to test; {} features, {} classes",
-        loaded.name,
-        split.train.len(),
-        split.validation.len(),
-        test.as_ref().map_or(split.test.len(), Dataset::len),
-        data.width(),
-        data.classes.len()
-    ));
-    Ok(Prepared { name: loaded.name, preprocess, data, clean, split, test, unlabelled: unlabelled.len() })
-}
-
-/// Makes labels of the training and validation rows wrong; test rows keep theirs.
-fn inject(
-    config: &FitConfig,
-    noise: &NoiseConfig,
-    split: &Split,
-    data: &mut Dataset,
-    clean: &mut Option<Vec<u32>>,
-) -> Result<()> {
-    let mut rows: Vec<usize> = split.train.iter().chain(&split.validation).copied().collect();
-    rows.sort_unstable();
-    let labels: Vec<u32> = rows.iter().map(|&i| data.labels[i]).collect();
-    let features: Vec<f32> =
-        rows.iter().flat_map(|&i| data.features[i * data.width()..(i + 1) * data.width()].iter().copied()).collect();
-    let context = NoiseContext::new(data.classes.len()).with_features(Matrix::new(&features, data.width())?);
-    let made = noise.apply(&labels, &context, config.seed)?;
-    clean.get_or_insert_with(|| data.labels.clone());
-    for (at, &row) in rows.iter().enumerate() {
-        data.labels[row] = made.labels[at];
-    }
-    Ok(())
-}
+/// The arms, and the figures of all epochs.
+type Done = (Vec<Trained<f32>>, Vec<EpochStats>);
 
 fn train(
     config: &FitConfig,
     prepared: &Prepared,
+    parts: &TrainingParts,
     run: &RunDir,
     resume: bool,
     terminal: &Terminal,
-) -> Result<(Vec<Trained<f32>>, Vec<EpochStats>)> {
-    let train = prepared.data.gather(&prepared.split.train)?;
-    let validation = prepared.data.gather(&prepared.split.validation)?;
-    let classes = prepared.data.classes.len();
-    let held = (!validation.is_empty()).then(|| validation.matrix()).transpose()?;
-    let held = held.map(|x| Examples::new(x, &validation.labels));
-    let examples = Examples::new(train.matrix()?, &train.labels);
-    let mut trainer = Trainer::new(config.train_config(), arms(config), classes, examples, held)?;
-    if let Some(clean) = &prepared.clean {
-        let wrong = |&i: &usize| clean[i] != prepared.data.labels[i];
-        trainer = trainer.with_known_wrong(prepared.split.train.iter().map(wrong).collect())?;
-    }
+) -> Result<Done> {
+    let mut trainer = trainer(config, prepared, parts)?;
     let checkpoint = run.checkpoint();
     if resume && checkpoint.exists() {
         Checkpoint::read(&checkpoint)
@@ -215,15 +124,15 @@ fn finish(
     args: &FitArgs,
     config: &FitConfig,
     prepared: &Prepared,
+    parts: &TrainingParts,
     run: &RunDir,
-    trained: &[Trained<f32>],
-    history: &[EpochStats],
+    (trained, history): &Done,
     terminal: &Terminal,
 ) -> Result<FitSummary> {
     let data = &prepared.data;
     let chosen = config.preset.name();
-    let train = data.gather(&prepared.split.train)?;
-    let fingerprint = Fingerprint::of(&train);
+    let TrainingParts { train, validation } = parts;
+    let fingerprint = Fingerprint::of(train);
     let names = trained.iter().map(|arm| arm.name.clone()).collect();
     let info = RunInfo::new(data.classes.clone(), names, chosen.into(), fingerprint.0);
     for arm in trained {
@@ -233,10 +142,9 @@ fn finish(
     let robust = trained.iter().rfind(|arm| arm.name != BASE || trained.len() == 1);
     let robust = robust.ok_or_else(|| Failure::input("no arm was trained"))?;
     let wrong = known_wrong(prepared);
-    let rows = training_rows(&train, robust, wrong.as_deref());
+    let rows = training_rows(train, robust, wrong.as_deref());
     rows.write(&run.file(MARGINS))?;
-    if !prepared.split.validation.is_empty() {
-        let validation = data.gather(&prepared.split.validation)?;
+    if !validation.is_empty() {
         for arm in trained {
             let probabilities = arm.model.probabilities(validation.matrix()?)?;
             Calibration { probabilities, labels: validation.labels.clone(), classes: data.classes.len() }
@@ -245,12 +153,13 @@ fn finish(
     }
     let (test, labels) = judged(prepared)?;
     let test = test.as_ref();
-    let summary = summarise(Parts { config, prepared, run, trained, rows: &rows, test, labels, info: &info })?;
+    let place = run.path().display().to_string();
+    let summary = summarise(Parts { config, prepared, run: place, trained, rows: &rows, test, labels, info: &info })?;
     run.write_json("summary.json", &summary)?;
     run.write("report.md", &summary.to_markdown())?;
     let sensitivity = if args.sensitivity {
         terminal.say("training with other values of α and λ …");
-        let measured = sensitivity::measure(config, prepared, &train, test, labels.words())?;
+        let measured = sensitivity::measure(config, prepared, train, test, labels.words())?;
         if measured.is_none() {
             terminal.say("note: interrupted; the run is finished without them");
         }
@@ -258,38 +167,10 @@ fn finish(
     } else {
         None
     };
-    let material = Material {
-        config,
-        prepared,
-        train: &train,
-        trained,
-        robust,
-        rows: &rows,
-        history,
-        summary: &summary,
-        sensitivity,
-    };
+    let material =
+        Material { config, prepared, train, trained, robust, rows: &rows, history, summary: &summary, sensitivity };
     reporting::write(run, material, args.read.cache.as_deref(), terminal)?;
     // Last of all: a folder with this file is a finished run.
     run.write_json("run.json", &info)?;
     Ok(summary)
-}
-
-/// The rows that the arms are judged on, and which labels those rows have.
-fn judged(prepared: &Prepared) -> Result<(Option<Dataset>, Labels)> {
-    let data = &prepared.data;
-    Ok(match &prepared.test {
-        Some(test) => (Some(test.clone()), Labels::Test),
-        None if !prepared.split.test.is_empty() => {
-            let mut test = data.gather(&prepared.split.test)?;
-            if let Some(clean) = &prepared.clean {
-                test.labels = prepared.split.test.iter().map(|&i| clean[i]).collect();
-            }
-            (Some(test), if prepared.clean.is_some() { Labels::Clean } else { Labels::Observed })
-        }
-        None if !prepared.split.validation.is_empty() => {
-            (Some(data.gather(&prepared.split.validation)?), Labels::ObservedValidation)
-        }
-        None => (None, Labels::None),
-    })
 }

@@ -7,18 +7,18 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clap::Args;
 use cmrm_data::Fingerprint;
+use cmrm_fit::prepare;
 use cmrm_report::Card;
 use cmrm_review::{Item, Server, Source, Store, csv};
 use cmrm_run::{Cards, MANY_COLUMNS};
 use serde_json::json;
 
-use crate::config::FitConfig;
+use crate::config;
 use crate::failure::{Failure, Result, in_file};
 use crate::load::load;
 use crate::margins::read_record;
 use crate::run_dir::RunDir;
 use crate::terminal::Terminal;
-use crate::verbs::fit::prepare;
 
 /// The file of decisions in a run's folder.
 const STORE: &str = "review.sqlite";
@@ -50,16 +50,15 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
         return export(&run, &info.fingerprint, path, terminal);
     }
     run.check_kind(&info)?;
-    let mut config = FitConfig::read(&run.file("config.toml"))?;
+    let mut config = config::read(&run.file("config.toml"))?;
     if let Some(data) = &args.data {
         config.data.clone_from(data);
     }
     let loaded = load(&config, args.cache.as_deref()).map_err(|failure| {
         Failure::input(format!("{failure}; the review shows rows of the data: if it has moved, name it with --data"))
     })?;
-    let (title, raw) = (loaded.name.clone(), loaded.train.clone());
-    let quiet = Terminal::new(false, true);
-    let prepared = prepare(&config, loaded, &quiet)?;
+    let (prepared, _) = prepare(&config, &loaded)?;
+    let (title, raw) = (loaded.name, loaded.train);
     let train = prepared.data.gather(&prepared.split.train)?;
     if Fingerprint::of(&train).0 != info.fingerprint {
         return Err(Failure::input(format!(

@@ -5,25 +5,25 @@ use std::process::ExitCode;
 use clap::Args;
 use cmrm::criterion::Criterion;
 use cmrm_data::Fingerprint;
+use cmrm_fit::{Candidate, FitConfig, Space, prepare, rows_to_search};
 use cmrm_train::tune::{SearchConfig, Trial};
 use serde::{Deserialize, Serialize};
 
-use super::fit::prepare;
 use crate::args::FitArgs;
-use crate::config::FitConfig;
+use crate::config;
 use crate::failure::{Failure, Result};
 use crate::load::{Loaded, load};
 use crate::progress::watch_interrupts;
 use crate::run_dir::RunDir;
 use crate::terminal::Terminal;
-use crate::tuning::{Candidate, Found, Space, rows_to_search, run_search};
+use crate::tuning::{Found, SpaceArgs, run_search};
 
 #[derive(Debug, Args)]
 pub struct TuneArgs {
     #[command(flatten)]
     pub fit: FitArgs,
     #[command(flatten)]
-    pub space: Space,
+    pub space: SpaceArgs,
     /// Folds; 1 judges by a hold-out of --hold-out of the rows.
     #[arg(long, default_value_t = 5)]
     pub folds: usize,
@@ -59,10 +59,11 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     if args.fit.auto || args.fit.sensitivity {
         return Err(Failure::input("--auto and --sensitivity belong to `cmrm fit`"));
     }
-    let config = FitConfig::resolve(&args.fit)?;
-    let space = match (&args.fit.out, args.fit.resume && args.space == Space::default()) {
+    let config = config::resolve(&args.fit)?;
+    let space = Space::from(args.space);
+    let space = match (&args.fit.out, args.fit.resume && space == Space::default()) {
         (Some(out), true) => RunDir::at(out).read_json::<SearchInfo>("search.json")?.space,
-        _ => args.space.clone(),
+        _ => space,
     };
     let candidates = space.candidates(&config)?;
     if args.fit.dry_run {
@@ -73,7 +74,9 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     // The test data is for `fit`; a search that never reads it cannot be led by it.
     let reading = FitConfig { test: None, ..config.clone() };
     let loaded = Loaded { test: None, ..load(&reading, args.fit.read.cache.as_deref())? };
-    let prepared = prepare(&config, loaded, terminal)?;
+    let (prepared, words) = prepare(&config, &loaded)?;
+    drop(loaded);
+    words.iter().for_each(|words| terminal.say(words));
     let data = rows_to_search(&prepared)?;
     let folder = RunDir::make(args.fit.out.as_deref(), &format!("{}-tune", prepared.name), args.fit.resume)?;
     let info = SearchInfo {

@@ -1,50 +1,44 @@
 //! What a search tries.
 
-use clap::Args;
 use cmrm::envelope::Preset;
 use cmrm::loss::{Gce, LossConfig};
+use cmrm_data::Dataset;
 use cmrm_train::train::{Arm, Selection};
 use cmrm_train::tune::Setting;
 use serde::{Deserialize, Serialize};
 
-use crate::args::parse_loss;
 use crate::config::FitConfig;
-use crate::failure::{Failure, Result};
+use crate::error::{Error, Result};
+use crate::prepare::Prepared;
 
 /// Lists of values to try; every combination is a setting. An empty list stands for the search's own.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, Args)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Space {
     /// Presets to try; all if absent. Only robust is varied, the others are tried as they are.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub presets: Vec<Preset>,
     /// Weights of the envelope; a third, once and three times the preset's if absent.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub lambdas: Vec<f64>,
     /// Shares of the margins below the threshold; 0.3 and the preset's if absent.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub alphas: Vec<f64>,
     /// Widths of the soft filter; half, once and twice the preset's if absent.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub temperatures: Vec<f64>,
     /// Base losses; the configured one if absent, and gce beside cross-entropy.
-    #[arg(long, value_delimiter = ',', value_parser = parse_loss, value_name = "LIST")]
     pub losses: Vec<LossConfig>,
     /// Learning rates; the configured one if absent.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub learning_rates: Vec<f64>,
     /// Penalties on the weights; the configured one if absent.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub l2s: Vec<f64>,
     /// Lengths of the training; the configured one and a quarter of it if absent.
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub epoch_counts: Vec<usize>,
 }
 
 /// A setting, and the configuration that `fit` takes for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
+    /// Its configuration.
     pub config: FitConfig,
+    /// What the search trains.
     pub setting: Setting,
 }
 
@@ -52,7 +46,7 @@ impl Candidate {
     fn new(config: FitConfig, name: String, keep: bool) -> Result<Self> {
         let train = config.train_config();
         if train.selection != Selection::Last {
-            return Err(Failure::input(
+            return Err(Error::refused(
                 "a search judges by the rows that --patience would choose the epoch by; leave --patience out",
             ));
         }
@@ -162,6 +156,13 @@ pub fn auto_candidates(config: &FitConfig) -> Result<Vec<Candidate>> {
         }
     }
     Ok(found)
+}
+
+/// The rows a search may see: those to train on and to validate, with observed labels. Test rows are not among them.
+pub fn rows_to_search(prepared: &Prepared) -> Result<Dataset> {
+    let mut rows: Vec<usize> = prepared.split.train.iter().chain(&prepared.split.validation).copied().collect();
+    rows.sort_unstable();
+    Ok(prepared.data.gather(&rows)?)
 }
 
 /// What a setting is called: its values in full, so that the same values have the same name.

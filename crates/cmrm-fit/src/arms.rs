@@ -6,8 +6,6 @@ use cmrm_train::train::{Arm, Term};
 
 use crate::config::FitConfig;
 
-pub use cmrm_run::BASE;
-
 /// The envelope's arm last; before it the base arm, unless it is unwanted.
 pub fn arms(config: &FitConfig) -> Vec<Arm> {
     let mut arms = Vec::new();

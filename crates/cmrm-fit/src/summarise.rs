@@ -10,19 +10,26 @@ use cmrm_run::{RunInfo, Suspects, TrainingRows};
 use cmrm_train::train::Trained;
 
 use crate::config::FitConfig;
-use crate::failure::Result;
-use crate::run_dir::RunDir;
-use crate::verbs::fit::Prepared;
+use crate::error::Result;
+use crate::prepare::Prepared;
 
 /// Everything a summary is made of.
 pub struct Parts<'a> {
+    /// The settings.
     pub config: &'a FitConfig,
+    /// The data.
     pub prepared: &'a Prepared,
-    pub run: &'a RunDir,
+    /// Where the run is kept.
+    pub run: String,
+    /// The arms.
     pub trained: &'a [Trained<f32>],
+    /// What training saw of the rows.
     pub rows: &'a TrainingRows<'a>,
+    /// The rows to judge by.
     pub test: Option<&'a Dataset>,
+    /// Which labels those have.
     pub labels: Labels,
+    /// What the run is about.
     pub info: &'a RunInfo,
 }
 
@@ -52,7 +59,7 @@ pub fn summarise(parts: Parts<'_>) -> Result<FitSummary> {
     });
     Ok(FitSummary {
         schema: SCHEMA.into(),
-        run: run.path().display().to_string(),
+        run,
         data: DataSummary {
             name: prepared.name.clone(),
             train_rows: train.len(),

@@ -2,7 +2,7 @@
 
 use cmrm::rng::Rng;
 
-use crate::failure::{Failure, Result};
+use crate::error::{Error, Result};
 
 /// Stream of the generator that splits are drawn from.
 const SPLIT_STREAM: u64 = 0x5911;
@@ -10,8 +10,11 @@ const SPLIT_STREAM: u64 = 0x5911;
 /// Positions among the labelled rows, each part ascending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Split {
+    /// Rows to train on.
     pub train: Vec<usize>,
+    /// Rows to validate and calibrate by.
     pub validation: Vec<usize>,
+    /// Rows to test on.
     pub test: Vec<usize>,
 }
 
@@ -26,7 +29,7 @@ pub fn draw(labels: &[u32], classes: &[String], test: f64, validation: f64, seed
         let validations = ((rows.len() - tests) as f64 * validation).round() as usize;
         let left = rows.len() - tests - validations;
         if left == 0 && !rows.is_empty() {
-            return Err(Failure::input(format!(
+            return Err(Error::refused(format!(
                 "class '{}' has {} row{}, too few to leave one for training; collect more, or lower test-share and \
                  validation-share",
                 classes[class],
@@ -43,7 +46,7 @@ pub fn draw(labels: &[u32], classes: &[String], test: f64, validation: f64, seed
         part.sort_unstable();
     }
     if split.train.is_empty() {
-        return Err(Failure::input("no rows are left to train on"));
+        return Err(Error::refused("no rows are left to train on"));
     }
     Ok(split)
 }

@@ -1,0 +1,292 @@
+//! The settings of a fit: defaults, then a TOML file, then flags.
+
+use std::path::PathBuf;
+
+use cmrm::envelope::{EnvelopeConfig, Filter, Preset, Scale, Scope, Start};
+use cmrm::loss::LossConfig;
+use cmrm::noise::NoiseConfig;
+use cmrm_data::preprocess::PreprocessOptions;
+use cmrm_train::model::{Head, Init, ModelConfig};
+use cmrm_train::optim::{AdamConfig, AdamWConfig, Clip, LbfgsConfig, OptimiserConfig, SgdConfig};
+use cmrm_train::schedule::ScheduleConfig;
+use cmrm_train::train::{ClassWeights, Method, Selection, TrainConfig};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Which model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelKind {
+    /// Hidden layers with ReLU.
+    Mlp,
+    /// Linear softmax.
+    Linear,
+    /// Linear support vector machine, for two classes.
+    Svm,
+    /// Cosine of features and class vectors.
+    Cosine,
+}
+
+/// Which optimiser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum OptimiserKind {
+    /// Adam.
+    Adam,
+    /// Adam with decay apart from the gradient.
+    Adamw,
+    /// Gradient descent with momentum 0.9.
+    Sgd,
+    /// L-BFGS on all rows at once.
+    Lbfgs,
+}
+
+/// Everything that decides the result of a fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FitConfig {
+    /// What to learn from: a file, a folder, or a data set of the catalogue.
+    pub data: String,
+    /// Column of the labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// A file of labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<PathBuf>,
+    /// Column that names the rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The character between cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delimiter: Option<String>,
+    /// Whether the first row names no columns.
+    pub no_header: bool,
+    /// A file to test on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    /// Whether rows without a label are kept aside.
+    pub hold_out_unlabelled: bool,
+    /// Noise to inject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseConfig>,
+    /// Share of the rows to test on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_share: Option<f64>,
+    /// Share of the training rows for validation and calibration.
+    pub validation_share: f64,
+    /// Where the settings of the envelope come from.
+    pub preset: Preset,
+    /// Weight of the envelope, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lambda: Option<f64>,
+    /// Share of the margins below the threshold, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// Width of the soft filter, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Share of the epochs before the envelope is on, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<f64>,
+    /// How margins become weights, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Filter>,
+    /// Whether each class has a threshold, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// At 1 a threshold of probabilities has no ceiling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<f64>,
+    /// What the weight is multiplied by, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
+    /// A threshold for each of two classes, on probabilities; the temperature plays no part then.
+    pub class_conditional: bool,
+    /// Whether the base arm is trained too.
+    pub base: bool,
+    /// The model.
+    pub model: ModelKind,
+    /// Widths of the hidden layers.
+    pub hidden: Vec<usize>,
+    /// Share of hidden units dropped in a step.
+    pub dropout: f64,
+    /// The optimiser.
+    pub optimiser: OptimiserKind,
+    /// Learning rate.
+    pub learning_rate: f64,
+    /// Passes over the rows.
+    pub epochs: usize,
+    /// Rows in a batch; 0 for all at once.
+    pub batch: usize,
+    /// Penalty on the weights.
+    pub l2: f64,
+    /// The optimiser's decay.
+    pub weight_decay: f64,
+    /// Bound on the norm of a gradient.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clip_norm: Option<f64>,
+    /// Whether classes weigh alike.
+    pub balance_classes: bool,
+    /// Epochs without a better one before the training ends; the best is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patience: Option<usize>,
+    /// Seed of splits, noise, weights and order.
+    pub seed: u64,
+    /// Base loss.
+    pub loss: LossConfig,
+    /// How the learning rate changes.
+    pub schedule: ScheduleConfig,
+    /// How columns become numbers.
+    pub preprocess: PreprocessOptions,
+}
+
+impl Default for FitConfig {
+    fn default() -> Self {
+        FitConfig {
+            data: String::new(),
+            label: None,
+            labels: None,
+            id: None,
+            delimiter: None,
+            no_header: false,
+            test: None,
+            hold_out_unlabelled: false,
+            noise: None,
+            test_share: None,
+            validation_share: 0.1,
+            preset: Preset::Robust,
+            lambda: None,
+            alpha: None,
+            temperature: None,
+            start: None,
+            filter: None,
+            scope: None,
+            ceiling: None,
+            scale: None,
+            class_conditional: false,
+            base: true,
+            model: ModelKind::Mlp,
+            hidden: vec![128, 64],
+            dropout: 0.0,
+            optimiser: OptimiserKind::Adam,
+            learning_rate: 1e-3,
+            epochs: 40,
+            batch: 128,
+            l2: 0.0,
+            weight_decay: 0.0,
+            clip_norm: None,
+            balance_classes: false,
+            patience: None,
+            seed: 0,
+            loss: LossConfig::CrossEntropy,
+            schedule: ScheduleConfig::default(),
+            preprocess: PreprocessOptions::default(),
+        }
+    }
+}
+
+impl FitConfig {
+    /// Reads settings from TOML; a key that is not known is refused with the closest one that is.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error| {
+            let words = error.to_string();
+            let words = match did_you_mean(error.message()) {
+                // The list of all that is known would bury the one that was meant.
+                Some(near) => {
+                    format!("{}, did you mean '{near}'?", words.split(", expected ").next().unwrap_or_default())
+                }
+                None => words,
+            };
+            Error::refused(words.trim_end())
+        })
+    }
+
+    /// The settings as TOML.
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string(self).map_err(|error| Error::refused(format!("settings as TOML: {error}")))
+    }
+
+    /// Refuses settings that cannot work.
+    pub fn check(&self) -> Result<()> {
+        for (name, share) in [("validation-share", Some(self.validation_share)), ("test-share", self.test_share)] {
+            if let Some(share) = share
+                && !(0.0..1.0).contains(&share)
+            {
+                return Err(Error::refused(format!("{name} = {share} is out of range: expected 0 to below 1")));
+            }
+        }
+        if self.test.is_some() && self.test_share.is_some_and(|share| share > 0.0) {
+            return Err(Error::refused("both a test file and a test-share are given; leave one out"));
+        }
+        self.envelope().validate()?;
+        self.train_config().validate()?;
+        Ok(())
+    }
+
+    /// Share of the rows to test on.
+    pub fn test_share(&self, has_test: bool) -> f64 {
+        self.test_share.unwrap_or(if self.noise.is_some() && !has_test { 0.2 } else { 0.0 })
+    }
+
+    /// The envelope: the preset with whatever was set over it.
+    pub fn envelope(&self) -> EnvelopeConfig {
+        let mut envelope = self.preset.config(&self.loss);
+        envelope.lambda = self.lambda.unwrap_or(envelope.lambda);
+        envelope.alpha = self.alpha.unwrap_or(envelope.alpha);
+        envelope.temperature = self.temperature.unwrap_or(envelope.temperature);
+        envelope.start = self.start.map_or(envelope.start, Start::Fraction);
+        envelope.filter = self.filter.unwrap_or(envelope.filter);
+        envelope.scope = self.scope.unwrap_or(envelope.scope);
+        envelope.ceiling = self.ceiling.or(envelope.ceiling);
+        envelope.scale = self.scale.unwrap_or(envelope.scale);
+        envelope
+    }
+
+    /// What the engine takes.
+    pub fn train_config(&self) -> TrainConfig {
+        let (hidden, head, init) = match self.model {
+            ModelKind::Mlp => (self.hidden.clone(), Head::Linear, Init::Kaiming),
+            ModelKind::Linear => (Vec::new(), Head::Linear, Init::Zeros),
+            ModelKind::Svm => (Vec::new(), Head::Score, Init::Zeros),
+            ModelKind::Cosine => (Vec::new(), Head::Cosine, Init::Kaiming),
+        };
+        let weight_decay = self.weight_decay;
+        let optimiser = match self.optimiser {
+            OptimiserKind::Adam => OptimiserConfig::Adam(AdamConfig { weight_decay, ..AdamConfig::default() }),
+            OptimiserKind::Adamw => OptimiserConfig::AdamW(AdamWConfig { weight_decay, ..AdamWConfig::default() }),
+            _ => OptimiserConfig::Sgd(SgdConfig { momentum: 0.9, weight_decay, ..SgdConfig::default() }),
+        };
+        let method = match self.optimiser {
+            OptimiserKind::Lbfgs => Method::FullBatch(LbfgsConfig::default()),
+            _ => Method::Stochastic {
+                optimiser,
+                learning_rate: self.learning_rate,
+                schedule: self.schedule.clone(),
+                batch_rows: (self.batch > 0).then_some(self.batch),
+            },
+        };
+        TrainConfig {
+            model: ModelConfig { hidden, head, dropout: self.dropout, init },
+            method,
+            epochs: self.epochs,
+            l2: self.l2,
+            clip: self.clip_norm.map(Clip::Norm),
+            class_weights: if self.balance_classes { ClassWeights::Balanced } else { ClassWeights::Equal },
+            selection: self.patience.map_or(Selection::Last, |patience| Selection::Best { patience }),
+            seed: self.seed,
+            keep_history: false,
+        }
+    }
+}
+
+/// From serde's "unknown field `x`, expected one of `a`, `b`": the known field closest to `x`.
+fn did_you_mean(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("unknown field ").or_else(|| message.strip_prefix("unknown variant "))?;
+    let mut quoted = rest.split('`').skip(1).step_by(2);
+    let wrong = quoted.next()?;
+    let known: Vec<&str> = quoted.collect();
+    cmrm_data::table::closest(wrong, &known).into_iter().next()
+}
