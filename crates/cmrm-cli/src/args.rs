@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use cmrm::envelope::Preset;
 use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
-use cmrm_fit::{ModelKind, OptimiserKind, parse_loss};
+use cmrm_fit::{ModelKind, OptimiserKind};
 
 /// Learn from labels that are partly wrong: robust classifiers, the wrong labels found, and how sure to be.
 #[derive(Debug, Parser)]
@@ -142,7 +142,7 @@ pub struct ModelArgs {
     #[arg(long, value_name = "SHARE")]
     pub start: Option<f64>,
     /// cross-entropy, focal, focal:GAMMA, gce, gce:Q, ldam, hinge or logistic.
-    #[arg(long, value_parser = parse_loss)]
+    #[arg(long)]
     pub loss: Option<LossConfig>,
     /// mlp, linear, svm or cosine.
     #[arg(long)]

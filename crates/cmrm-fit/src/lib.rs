@@ -7,7 +7,6 @@
 mod arms;
 mod config;
 mod error;
-mod loss;
 mod prepare;
 mod report;
 mod space;
@@ -18,7 +17,6 @@ mod training;
 pub use arms::{arms, envelope_arm};
 pub use config::{FitConfig, ModelKind, OptimiserKind};
 pub use error::{Error, Result};
-pub use loss::parse_loss;
 pub use prepare::{Loaded, Prepared, judged, known_wrong, prepare};
 pub use report::{Material, report, suspects};
 pub use space::{Candidate, Space, auto_candidates, rows_to_search};

@@ -3,7 +3,7 @@
 use clap::Args;
 use cmrm::envelope::Preset;
 use cmrm::loss::LossConfig;
-use cmrm_fit::{Space, parse_loss};
+use cmrm_fit::Space;
 
 /// Lists of values to try; every combination is a setting.
 #[derive(Debug, Clone, Args)]
@@ -21,7 +21,7 @@ pub struct SpaceArgs {
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     temperatures: Vec<f64>,
     /// Base losses; the configured one if absent, and gce beside cross-entropy.
-    #[arg(long, value_delimiter = ',', value_parser = parse_loss, value_name = "LIST")]
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
     losses: Vec<LossConfig>,
     /// Learning rates; the configured one if absent.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]

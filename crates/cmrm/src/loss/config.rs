@@ -1,3 +1,5 @@
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::{CrossEntropy, Focal, Gce, Hinge, Ldam, Logistic, Loss, Row, RowLoss};
@@ -76,6 +78,35 @@ impl LossConfig {
     }
 }
 
+/// `name` or `name:parameter`, as on the command line; `_` is read as `-`.
+impl FromStr for LossConfig {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, parameter) = text.split_once(':').map_or((text, None), |(name, parameter)| (name, Some(parameter)));
+        let number = |default: f64| match parameter {
+            None => Ok(default),
+            Some(text) => text.parse::<f64>().map_err(|_| format!("'{text}' is not a number")),
+        };
+        let loss = match name.replace('_', "-").as_str() {
+            "cross-entropy" | "ce" => LossConfig::CrossEntropy,
+            "focal" => LossConfig::Focal { gamma: number(Focal::DEFAULT_GAMMA)? },
+            "gce" => LossConfig::Gce { q: number(Gce::DEFAULT_Q)? },
+            "ldam" => LossConfig::Ldam { max_margin: number(Ldam::DEFAULT_MAX_MARGIN)?, scale: Ldam::DEFAULT_SCALE },
+            "hinge" => LossConfig::Hinge,
+            "logistic" => LossConfig::Logistic,
+            _ => {
+                let known = "cross-entropy, focal, gce, ldam, hinge or logistic";
+                return Err(format!("unknown loss '{name}': expected {known}"));
+            }
+        };
+        if parameter.is_some() && matches!(loss, LossConfig::CrossEntropy | LossConfig::Hinge | LossConfig::Logistic) {
+            return Err(format!("the loss {name} takes no parameter"));
+        }
+        Ok(loss)
+    }
+}
+
 /// Any of the built-in losses, checked.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // each variant is the loss of that name
@@ -113,5 +144,20 @@ impl<T: Scalar> Loss<T> for BaseLoss {
 
     fn check_classes(&self, classes: usize) -> Result<()> {
         each!(self, loss => Loss::<T>::check_classes(loss, classes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_or_without_its_parameter() {
+        assert_eq!("cross_entropy".parse(), Ok(LossConfig::CrossEntropy));
+        assert_eq!("focal:1".parse(), Ok(LossConfig::Focal { gamma: 1.0 }));
+        assert_eq!("gce".parse(), Ok(LossConfig::Gce { q: 0.7 }));
+        assert!("focal:much".parse::<LossConfig>().unwrap_err().contains("'much' is not a number"));
+        assert!("hinge:1".parse::<LossConfig>().unwrap_err().contains("takes no parameter"));
+        assert!("l2".parse::<LossConfig>().unwrap_err().contains("unknown loss 'l2'"));
     }
 }

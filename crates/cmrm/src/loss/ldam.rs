@@ -46,6 +46,11 @@ impl Ldam {
         let offsets = roots.iter().map(|root| scale * max_margin * root / largest).collect();
         Ok(Ldam { scale, offsets })
     }
+
+    /// `scale · Δ_j` of every class, for those who compute the loss on tensors.
+    pub fn offsets(&self) -> &[f64] {
+        &self.offsets
+    }
 }
 
 impl<T: Scalar> Loss<T> for Ldam {
