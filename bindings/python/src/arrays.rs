@@ -27,6 +27,7 @@ pub fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyRes
     array.as_slice().map_err(not_contiguous)
 }
 
-fn not_contiguous(_: impl Sized) -> PyErr {
+/// What is said of an array with gaps.
+pub fn not_contiguous(_: impl Sized) -> PyErr {
     PyTypeError::new_err("expected a C-contiguous array; numpy.ascontiguousarray makes one")
 }

@@ -5,6 +5,7 @@
 
 mod arrays;
 mod audit;
+mod envelope;
 mod errors;
 mod noise;
 
@@ -13,6 +14,8 @@ mod noise;
 mod _native {
     #[pymodule_export]
     use super::audit::rank_labels;
+    #[pymodule_export]
+    use super::envelope::EnvelopeKernel;
     #[pymodule_export]
     use super::errors::provoke_panic;
     #[pymodule_export]

@@ -1,0 +1,278 @@
+//! The fused kernel for `cmrm.torch`: one object a loss, whose buffers every call reuses.
+
+use std::sync::{Mutex, PoisonError};
+
+use cmrm::envelope::{Batch, Envelope, EnvelopeConfig, MarginKind, Objective, Preset, Scratch, couple};
+use cmrm::error::{check_labels, check_length, check_row_weights};
+use cmrm::loss::{BaseLoss, Loss, LossConfig, Row, RowLoss};
+use cmrm::{Error, Matrix, Scalar};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use serde_json::Value;
+
+use crate::arrays::not_contiguous;
+use crate::errors::{detached, refuse};
+
+/// Numbers in a batch above which the interpreter's lock is worth giving back.
+const LONG: usize = 1 << 15;
+
+/// A base loss in the envelope, checked once.
+///
+/// `base` is the JSON of a name (`"focal:1"`) or of a loss as configuration files write it; `None` stands for a loss that
+/// the caller computes. `overrides` is a JSON object of envelope settings that replace the preset's.
+#[pyclass(frozen, module = "cmrm._native")]
+pub struct EnvelopeKernel {
+    arguments: (Option<String>, Vec<f64>, String, String),
+    config: LossConfig,
+    base: Option<BaseLoss>,
+    envelope: Envelope,
+    single: Mutex<Buffers<f32>>,
+    double: Mutex<Buffers<f64>>,
+}
+
+/// What one call after another reuses.
+#[derive(Default)]
+struct Buffers<T> {
+    scratch: Scratch<T>,
+    selection: Vec<T>,
+    labels: Vec<u32>,
+}
+
+/// Total, base loss, risk and τ; all of these in double precision.
+type Scalars = (f64, f64, f64, Option<f64>);
+
+#[pymethods]
+impl EnvelopeKernel {
+    #[new]
+    fn new(base: Option<String>, class_counts: Vec<f64>, preset: String, overrides: String) -> PyResult<Self> {
+        // Where the base is the caller's own, the presets' values for cross-entropy hold.
+        let config = base.as_deref().map_or(Ok(LossConfig::CrossEntropy), loss_config).map_err(refuse)?;
+        let checked = config.validate(&class_counts).map_err(refuse)?;
+        let named = preset.parse::<Preset>().map_err(refuse)?.config(&config);
+        let envelope = overridden(named, &overrides).map_err(refuse)?.validate().map_err(refuse)?;
+        Ok(EnvelopeKernel {
+            config,
+            base: base.is_some().then_some(checked),
+            envelope,
+            arguments: (base, class_counts, preset, overrides),
+            single: Mutex::default(),
+            double: Mutex::default(),
+        })
+    }
+
+    /// What `new` was given, for pickle and copy.
+    fn __getnewargs__(&self) -> (Option<String>, Vec<f64>, String, String) {
+        self.arguments.clone()
+    }
+
+    /// The settings as two JSON objects: the base loss (also where it is the caller's own) and the envelope.
+    fn settings(&self) -> PyResult<(String, String)> {
+        let json = |value: Result<String, serde_json::Error>| value.map_err(refuse);
+        Ok((json(serde_json::to_string(&self.config))?, json(serde_json::to_string(self.envelope.config()))?))
+    }
+
+    /// LDAM's `scale · Δ` of every class; `None` for other losses.
+    fn offsets(&self) -> Option<Vec<f64>> {
+        match &self.base {
+            Some(BaseLoss::Ldam(ldam)) => Some(ldam.offsets().to_vec()),
+            _ => None,
+        }
+    }
+
+    /// The first of `epochs` epochs that has the envelope on.
+    fn first_epoch(&self, epochs: usize) -> usize {
+        self.envelope.config().start.first_epoch(epochs)
+    }
+
+    /// Loss and gradient of a batch. `grad` gets the gradient by the logits, `rows` the margins and the weights.
+    ///
+    /// Without a base loss the total is `λ·risk` alone. `active`: whether the envelope is on.
+    #[expect(clippy::too_many_arguments, reason = "Python's side names them")]
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        logits: &Bound<'py, PyAny>,
+        labels: PyReadonlyArray1<'py, i64>,
+        row_weights: Option<&Bound<'py, PyAny>>,
+        grad: &Bound<'py, PyAny>,
+        rows: &Bound<'py, PyAny>,
+        active: bool,
+    ) -> PyResult<Scalars> {
+        match logits.cast::<PyArray2<f32>>() {
+            Ok(single) => self.evaluate_as(py, &self.single, single, labels, row_weights, grad, rows, active),
+            Err(_) => self.evaluate_as(py, &self.double, logits.cast()?, labels, row_weights, grad, rows, active),
+        }
+    }
+
+    /// From margins to the risk: `slopes` gets `∂R/∂M`, `weights` the weights. Returns `(τ, R)`.
+    fn couple<'py>(
+        &self,
+        margins: &Bound<'py, PyAny>,
+        labels: PyReadonlyArray1<'py, i64>,
+        classes: usize,
+        row_weights: Option<&Bound<'py, PyAny>>,
+        weights: &Bound<'py, PyAny>,
+        slopes: &Bound<'py, PyAny>,
+    ) -> PyResult<(f64, f64)> {
+        match margins.cast::<PyArray1<f32>>() {
+            Ok(single) => self.couple_as(&self.single, single, labels, classes, row_weights, weights, slopes),
+            Err(_) => self.couple_as(&self.double, margins.cast()?, labels, classes, row_weights, weights, slopes),
+        }
+    }
+}
+
+impl EnvelopeKernel {
+    #[expect(clippy::too_many_arguments, reason = "as in `evaluate`")]
+    fn evaluate_as<'py, T: Scalar + Element>(
+        &self,
+        py: Python<'py>,
+        buffers: &Mutex<Buffers<T>>,
+        logits: &Bound<'py, PyArray2<T>>,
+        labels: PyReadonlyArray1<'py, i64>,
+        row_weights: Option<&Bound<'py, PyAny>>,
+        grad: &Bound<'py, PyAny>,
+        rows: &Bound<'py, PyAny>,
+        active: bool,
+    ) -> PyResult<Scalars> {
+        let (logits, labels) = (logits.try_readonly()?, labels.as_slice().map_err(not_contiguous)?);
+        let columns = logits.shape()[1];
+        let matrix = Matrix::new(logits.as_slice().map_err(not_contiguous)?, columns).map_err(refuse)?;
+        let row_weights = row_weights.map(|v| PyResult::Ok(v.cast::<PyArray1<T>>()?.try_readonly()?)).transpose()?;
+        let row_weights = row_weights.as_ref().map(|v| v.as_slice().map_err(not_contiguous)).transpose()?;
+        let (mut grad, mut rows) =
+            (grad.cast::<PyArray2<T>>()?.try_readwrite()?, rows.cast::<PyArray2<T>>()?.try_readwrite()?);
+        let (grad, rows) = (grad.as_slice_mut().map_err(not_contiguous)?, rows.as_slice_mut().map_err(not_contiguous)?);
+        let envelope = active.then_some(self.envelope);
+        let mut work = || {
+            let mut buffers = buffers.lock().unwrap_or_else(PoisonError::into_inner);
+            match &self.base {
+                Some(loss) => buffers.evaluate(Objective { loss, envelope }, matrix, labels, row_weights, grad, rows),
+                None => {
+                    buffers.evaluate(Objective { loss: Elsewhere, envelope }, matrix, labels, row_weights, grad, rows)
+                }
+            }
+        };
+        if matrix.values().len() > LONG { detached(py, work) } else { work().map_err(refuse) }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "as in `couple`")]
+    fn couple_as<'py, T: Scalar + Element>(
+        &self,
+        buffers: &Mutex<Buffers<T>>,
+        margins: &Bound<'py, PyArray1<T>>,
+        labels: PyReadonlyArray1<'py, i64>,
+        classes: usize,
+        row_weights: Option<&Bound<'py, PyAny>>,
+        weights: &Bound<'py, PyAny>,
+        slopes: &Bound<'py, PyAny>,
+    ) -> PyResult<(f64, f64)> {
+        let margins = margins.try_readonly()?;
+        let (margins, labels) =
+            (margins.as_slice().map_err(not_contiguous)?, labels.as_slice().map_err(not_contiguous)?);
+        let row_weights = row_weights.map(|v| PyResult::Ok(v.cast::<PyArray1<T>>()?.try_readonly()?)).transpose()?;
+        let row_weights = row_weights.as_ref().map(|v| v.as_slice().map_err(not_contiguous)).transpose()?;
+        let (mut weights, mut slopes) =
+            (weights.cast::<PyArray1<T>>()?.try_readwrite()?, slopes.cast::<PyArray1<T>>()?.try_readwrite()?);
+        let (weights, slopes) =
+            (weights.as_slice_mut().map_err(not_contiguous)?, slopes.as_slice_mut().map_err(not_contiguous)?);
+        let mut buffers = buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        buffers.couple(&self.envelope, margins, labels, classes, row_weights, weights, slopes).map_err(refuse)
+    }
+}
+
+impl<T: Scalar> Buffers<T> {
+    fn evaluate(
+        &mut self,
+        objective: Objective<impl Loss<T>>,
+        logits: Matrix<'_, T>,
+        labels: &[i64],
+        row_weights: Option<&[T]>,
+        grad: &mut [T],
+        rows: &mut [T],
+    ) -> Result<Scalars, Error> {
+        let Buffers { scratch, labels: indices, .. } = self;
+        class_indices(labels, indices)?;
+        let batch = Batch::new(logits, indices).with_row_weights(row_weights);
+        let outcome = objective.evaluate(&batch, grad, scratch)?;
+        check_length("margins and weights against rows", 2 * labels.len(), rows.len())?;
+        let (margins, weights) = rows.split_at_mut(labels.len());
+        margins.copy_from_slice(scratch.margins());
+        weights.copy_from_slice(scratch.weights());
+        Ok((outcome.total, outcome.base, outcome.risk, outcome.tau.map(Scalar::to_f64)))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "slices of one batch, each used on its own")]
+    fn couple(
+        &mut self,
+        envelope: &Envelope,
+        margins: &[T],
+        labels: &[i64],
+        classes: usize,
+        row_weights: Option<&[T]>,
+        weights: &mut [T],
+        slopes: &mut [T],
+    ) -> Result<(f64, f64), Error> {
+        if margins.is_empty() {
+            return Err(Error::Empty { what: "the batch" });
+        }
+        class_indices(labels, &mut self.labels)?;
+        check_length("labels against rows of logits", margins.len(), labels.len())?;
+        check_labels(&self.labels, classes)?;
+        check_row_weights(row_weights, margins.len())?;
+        check_length("weights against rows", margins.len(), weights.len())?;
+        check_length("slopes against rows", margins.len(), slopes.len())?;
+        if let Some(row) = margins.iter().position(|margin| !margin.is_finite()) {
+            // The margin is the negative loss here.
+            let (what, value) = match envelope.config().margin {
+                MarginKind::Loss => ("loss", -margins[row].to_f64()),
+                _ => ("margin", margins[row].to_f64()),
+            };
+            return Err(Error::non_finite(what, row, self.labels[row] as usize, value));
+        }
+        let (tau, risk) = couple(envelope, margins, &self.labels, row_weights, weights, slopes, &mut self.selection);
+        Ok((tau.to_f64(), risk))
+    }
+}
+
+/// Stands for a base loss that the caller computes.
+struct Elsewhere;
+
+impl<T: Scalar> Loss<T> for Elsewhere {
+    fn row(&self, _row: Row<T>) -> RowLoss<T> {
+        RowLoss { value: T::ZERO, on_probs: T::ZERO, at_label: T::ZERO, on_rival: T::ZERO }
+    }
+}
+
+/// PyTorch's labels are signed; the library's are not.
+fn class_indices(labels: &[i64], indices: &mut Vec<u32>) -> Result<(), Error> {
+    indices.clear();
+    for (row, &label) in labels.iter().enumerate() {
+        let refused = |_| Error::Value {
+            what: "label",
+            row,
+            value: label.to_string(),
+            expected: "a class index, 0 or more, below the number of classes",
+        };
+        indices.push(u32::try_from(label).map_err(refused)?);
+    }
+    Ok(())
+}
+
+fn loss_config(text: &str) -> Result<LossConfig, String> {
+    match serde_json::from_str(text).map_err(|error| error.to_string())? {
+        Value::String(name) => name.parse(),
+        settings => serde_json::from_value(settings).map_err(|error| format!("base: {error}")),
+    }
+}
+
+fn overridden(config: EnvelopeConfig, overrides: &str) -> Result<EnvelopeConfig, String> {
+    let words = |error: serde_json::Error| error.to_string();
+    let mut settings = serde_json::to_value(config).map_err(words)?;
+    let overrides: serde_json::Map<String, Value> = serde_json::from_str(overrides).map_err(words)?;
+    for (name, value) in overrides {
+        settings[&name] = value;
+        // One at a time, so that the refusal can name it.
+        serde_json::from_value::<EnvelopeConfig>(settings.clone()).map_err(|error| format!("{name}: {error}"))?;
+    }
+    serde_json::from_value(settings).map_err(words)
+}
