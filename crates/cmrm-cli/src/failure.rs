@@ -65,7 +65,8 @@ from_error!(
     cmrm_run::Error,
     cmrm_fit::Error,
     cmrm_data::Error,
-    cmrm_data::catalogue::Error
+    cmrm_data::catalogue::Error,
+    cmrm_reproduce::Error
 );
 
 /// Names the file in an error about what it holds; an error of the operating system names it already.

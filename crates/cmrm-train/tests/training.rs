@@ -6,7 +6,7 @@ use cmrm::Matrix;
 use cmrm::envelope::binary::BinaryConfig;
 use cmrm::envelope::{Preset, Start};
 use cmrm::loss::LossConfig;
-use cmrm_train::model::ModelConfig;
+use cmrm_train::model::{Init, ModelConfig};
 use cmrm_train::optim::{Clip, LbfgsConfig, OptimiserConfig, SgdConfig};
 use cmrm_train::train::{Arm, ClassWeights, Examples, Method, Selection, Silent, Term, TrainConfig, Trained, Trainer};
 use cmrm_train::{Checkpoint, Error, Model};
@@ -322,4 +322,41 @@ fn bad_settings_and_data_are_refused_with_both_numbers() {
     let text = Trainer::new(good, vec![Arm::base(CE)], 3, examples, None).unwrap_err().to_string();
     assert!(text.contains("row 2, column 1"), "{text}");
     assert!(Preset::Robust.config(&CE).validate().is_ok());
+}
+
+#[test]
+fn a_fork_is_the_training_that_switches_its_envelope_on_with_a_fresh_optimiser() {
+    let data = blobs(300, 6, 2, 0.2, 5);
+    let loss = LossConfig::CrossEntropy;
+    let term = |start| Term::Binary {
+        config: BinaryConfig::authors(0.4, 0.5, 0.3, 0.1),
+        start: Start::Epoch(start),
+        fresh_optimiser: true,
+    };
+    let arm = |start| Arm { name: "authors".into(), loss, term: term(start), seed: None };
+    let model = ModelConfig { init: Init::Uniform, ..ModelConfig::mlp(&[16, 16]) };
+    let whole = train(adam(model.clone(), 12, None), vec![arm(7)], 2, &data);
+
+    let trunk_of = adam(model.clone(), 7, None);
+    let mut trunk = Trainer::new(trunk_of, vec![Arm::base(loss)], 2, data.examples(), None).unwrap();
+    trunk.run(&mut Silent).unwrap();
+    let fork = Trainer::new(adam(model, 5, None), vec![arm(0)], 2, data.examples(), None).unwrap();
+    let mut fork = fork.starting_from(&trunk.parameters_of(0)).unwrap();
+    fork.run(&mut Silent).unwrap();
+    assert_eq!(fork.parameters_of(0), whole[0].model.network().parameters());
+    assert!(fork.starting_from(&[0.0]).is_err(), "a training under way is no place to fork");
+}
+
+#[test]
+fn a_uniform_start_keeps_to_its_bound_in_weights_and_biases() {
+    let model = ModelConfig { init: Init::Uniform, ..ModelConfig::mlp(&[64]) };
+    let data = blobs(10, 9, 2, 0.0, 1);
+    let trainer =
+        Trainer::new(adam(model, 1, None), vec![Arm::base(LossConfig::CrossEntropy)], 2, data.examples(), None);
+    let parameters = trainer.unwrap().parameters_of(0);
+    let (first, head) = parameters.split_at(64 * 9 + 64);
+    let largest = |part: &[f32]| part.iter().fold(0.0f32, |most, w| most.max(w.abs()));
+    assert!((0.3..=1.0 / 3.0).contains(&largest(first)), "{}", largest(first));
+    assert!((0.1..=0.125).contains(&largest(head)), "{}", largest(head));
+    assert!(first[64 * 9..].iter().all(|&bias| bias != 0.0));
 }

@@ -21,6 +21,8 @@ pub enum Head {
 pub enum Init {
     /// Normal with variance `2 / inputs` under a ReLU and `1 / inputs` in the head; biases zero.
     Kaiming,
+    /// Uniform within `±1/√inputs`, weights and biases alike: the default of PyTorch's linear layers.
+    Uniform,
     /// All zero; only for models without hidden layers, whose layers would otherwise stay equal forever.
     Zeros,
 }

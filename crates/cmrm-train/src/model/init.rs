@@ -14,9 +14,13 @@ pub fn initialise<T: Scalar>(config: &ModelConfig, layout: &Layout, copy: usize,
     for (l, layer) in layout.layers.iter().enumerate() {
         let gain = if l == last { 1.0 } else { 2.0 };
         let deviation = (gain / layer.inputs as f64).sqrt();
-        for w in &mut parameters[layer.weights_of(copy)] {
-            *w = if config.init == Init::Zeros { T::ZERO } else { T::from_f64(deviation * rng.normal()) };
-        }
-        parameters[layer.biases_of(copy)].fill(T::ZERO);
+        let bound = 1.0 / (layer.inputs as f64).sqrt();
+        let mut draw = |is_weight: bool| match config.init {
+            Init::Kaiming if is_weight => T::from_f64(deviation * rng.normal()),
+            Init::Uniform => T::from_f64(bound * (2.0 * rng.uniform() - 1.0)),
+            Init::Kaiming | Init::Zeros => T::ZERO,
+        };
+        parameters[layer.weights_of(copy)].iter_mut().for_each(|w| *w = draw(true));
+        parameters[layer.biases_of(copy)].iter_mut().for_each(|b| *b = draw(false));
     }
 }

@@ -181,6 +181,31 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         Ok(self)
     }
 
+    /// Starts every arm from these parameters, as another training's [`Trainer::parameters_of`] gave them: a fork. What
+    /// several arms have in common is then paid for once. Optimisers start fresh.
+    pub fn starting_from(mut self, parameters: &[T]) -> Result<Self> {
+        check_parameter("epochs before a fork", self.epoch as f64, self.epoch == 0, "0: fork before training")?;
+        match &mut self.engine {
+            Engine::Stochastic(engine) => {
+                (0..self.arms.len()).try_for_each(|copy| engine.network.set_parameters_of(copy, parameters))?;
+            }
+            Engine::FullBatch(engine) => {
+                engine.arms.iter_mut().try_for_each(|arm| arm.network.set_parameters_of(0, parameters))?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// The parameters of one arm as they stand, in the layout of a network of its own.
+    pub fn parameters_of(&self, arm: usize) -> Vec<T> {
+        self.engine.parameters_of(arm)
+    }
+
+    /// The model of one arm as it stands, whatever epoch is chosen in the end.
+    pub fn current_model(&self, arm: usize) -> Result<Model<T>> {
+        self.model_of(arm, self.engine.parameters_of(arm))
+    }
+
     /// Epochs done.
     pub fn epochs_done(&self) -> usize {
         self.epoch
