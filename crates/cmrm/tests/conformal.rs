@@ -115,6 +115,8 @@ proptest! {
         let predictor = config.clone().validate().unwrap()
             .calibrate(Matrix::new(&calibration, classes).unwrap(), &labels, &uniforms).unwrap();
         let sets = predictor.predict(Matrix::new(&test, classes).unwrap(), &test_uniforms).unwrap();
+        let mut mask = vec![true; test.len()];
+        predictor.predict_mask(Matrix::new(&test, classes).unwrap(), &test_uniforms, &mut mask).unwrap();
 
         let scores: Vec<f64> = (0..n)
             .map(|i| defined_score(&config, &calibration[i * classes..][..classes], labels[i] as usize, uniforms[i]))
@@ -130,6 +132,8 @@ proptest! {
                 expected.push(row.iter().position(|&p| p == top).unwrap() as u32);
             }
             prop_assert_eq!(sets.row(i), &expected[..]);
+            let marked: Vec<u32> = (0..classes as u32).filter(|&class| mask[i * classes + class as usize]).collect();
+            prop_assert_eq!(sets.row(i), &marked[..]);
         }
     }
 
@@ -344,6 +348,19 @@ fn repeated_splits_average_honest_runs() {
     assert_eq!(report, repeat_splits(&conformal, data.matrix(5), &data.labels, &config).unwrap());
     let other = RepeatConfig { seed: 5, ..config };
     assert_ne!(report, repeat_splits(&conformal, data.matrix(5), &data.labels, &other).unwrap());
+}
+
+#[test]
+fn the_first_bad_row_of_many_is_named() {
+    let mut values = vec![0.5; 2 * 5000];
+    (values[2 * 4000], values[2 * 3000]) = (0.7, f64::NAN);
+    let config = ConformalConfig::default().validate().unwrap();
+    let predictor = config.calibrate(Matrix::new(&values[..20], 2).unwrap(), &[0; 10], &[]).unwrap();
+    let mut mask = vec![false; values.len()];
+    let error = predictor.predict_mask(Matrix::new(&values, 2).unwrap(), &[], &mut mask).unwrap_err();
+    assert_eq!(error, Error::non_finite("probability", 3000, 0, f64::NAN));
+    let error = predictor.predict_mask(Matrix::new(&values[..20], 2).unwrap(), &[], &mut mask).unwrap_err();
+    assert!(error.to_string().contains("expected 20, found 10000"), "{error}");
 }
 
 #[test]

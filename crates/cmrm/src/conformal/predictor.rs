@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_probabilities, check_uniforms};
+use super::check::{check_probabilities, check_row, check_uniforms};
 use super::config::{ConformalConfig, EmptySets, ScoreKind};
 use super::ranking::{self, Scratch};
 use super::sets::PredictionSets;
@@ -10,6 +10,10 @@ use super::threshold::Thresholds;
 use super::{aps, aps_randomised, lac, raps};
 use crate::error::{Result, check_length};
 use crate::matrix::Matrix;
+
+/// Rows that one thread takes at a time.
+#[cfg(feature = "rayon")]
+const BLOCK_ROWS: usize = 1024;
 
 /// A calibrated predictor of label sets. Plain data: it can be stored beside the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,15 +38,72 @@ impl SetPredictor {
         probabilities: Matrix<'_, T>,
         uniforms: &[f64],
     ) -> Result<PredictionSets> {
+        self.check(probabilities, uniforms)?;
+        check_probabilities(probabilities)?;
+        Ok(self.predict_checked(probabilities, uniforms, 0..probabilities.rows()))
+    }
+
+    /// Says of each class of each row whether it is in the row's set: [`SetPredictor::predict`] as a table of the shape
+    /// of the probabilities, which is faster where sets are large and is what array languages want.
+    pub fn predict_mask<T: Copy + Into<f64> + Sync>(
+        &self,
+        probabilities: Matrix<'_, T>,
+        uniforms: &[f64],
+        mask: &mut [bool],
+    ) -> Result<()> {
+        self.check(probabilities, uniforms)?;
+        check_length("marks, one a probability", probabilities.values().len(), mask.len())?;
+        #[cfg(feature = "rayon")]
+        {
+            use rayon::prelude::*;
+            let blocks = mask.par_chunks_mut(BLOCK_ROWS * self.classes.max(1)).enumerate();
+            let errors = blocks.filter_map(|(b, mask)| self.mark(probabilities, uniforms, b * BLOCK_ROWS, mask).err());
+            // The first bad row is named, whichever thread met one first.
+            errors.collect::<Vec<_>>().into_iter().next().map_or(Ok(()), Err)
+        }
+        #[cfg(not(feature = "rayon"))]
+        self.mark(probabilities, uniforms, 0, mask)
+    }
+
+    fn check<T: Copy + Into<f64>>(&self, probabilities: Matrix<'_, T>, uniforms: &[f64]) -> Result<()> {
         check_length("classes of the calibrated predictor", self.classes, probabilities.columns())?;
         if let Thresholds::PerClass(limits) = &self.thresholds {
             check_length("thresholds, one a class", self.classes, limits.len())?;
         }
-        check_probabilities(probabilities)?;
         if self.config.score == ScoreKind::ApsRandomised {
             check_uniforms(uniforms, probabilities.rows())?;
         }
-        Ok(self.predict_checked(probabilities, uniforms, 0..probabilities.rows()))
+        Ok(())
+    }
+
+    /// Checks and marks the rows from `first` on, as many as `mask` is for.
+    fn mark<T: Copy + Into<f64>>(
+        &self,
+        probabilities: Matrix<'_, T>,
+        uniforms: &[f64],
+        first: usize,
+        mask: &mut [bool],
+    ) -> Result<()> {
+        let (mut scratch, mut members) = (Scratch::default(), Vec::new());
+        // The processor's widest vectors are enabled around this body.
+        pulp::Arch::new().dispatch(|| {
+            for (i, mask) in mask.chunks_exact_mut(self.classes.max(1)).enumerate() {
+                let row = probabilities.row(first + i);
+                check_row(first + i, row)?;
+                if self.config.score == ScoreKind::Lac {
+                    lac::mark(row, &self.thresholds, mask);
+                    if self.config.empty_sets == EmptySets::TopClass && !mask.contains(&true) {
+                        mask[top_class(row) as usize] = true;
+                    }
+                    continue;
+                }
+                members.clear();
+                self.select(row, first + i, uniforms, &mut scratch, &mut members);
+                mask.fill(false);
+                members.iter().for_each(|&class| mask[class as usize] = true);
+            }
+            Ok(())
+        })
     }
 
     /// The sets of the given rows, whose inputs are already checked.
@@ -54,34 +115,41 @@ impl SetPredictor {
     ) -> PredictionSets {
         let mut sets = PredictionSets::with_capacity(self.classes, rows.len());
         let mut scratch = Scratch::default();
-        let mut buffer = vec![0; self.classes];
         for i in rows {
-            let row = probabilities.row(i);
-            let members = sets.members_mut();
-            let before = members.len();
-            match self.config.score {
-                ScoreKind::Lac => {
-                    let count = lac::select(row, &self.thresholds, &mut buffer);
-                    members.extend_from_slice(&buffer[..count]);
-                }
-                ScoreKind::Aps => ranking::select(row, &self.thresholds, &mut scratch, members, aps::score),
-                ScoreKind::ApsRandomised => {
-                    let uniform = uniforms[i];
-                    let score = |place| aps_randomised::score(place, uniform);
-                    ranking::select(row, &self.thresholds, &mut scratch, members, score);
-                }
-                ScoreKind::Raps => {
-                    let (penalty, free_ranks) = (self.config.raps_penalty, self.config.raps_free_ranks);
-                    let score = |place| raps::score(place, penalty, free_ranks);
-                    ranking::select(row, &self.thresholds, &mut scratch, members, score);
-                }
-            }
-            if members.len() == before && self.config.empty_sets == EmptySets::TopClass {
-                members.push(top_class(row));
-            }
+            self.select(probabilities.row(i), i, uniforms, &mut scratch, sets.members_mut());
             sets.close_row();
         }
         sets
+    }
+
+    /// Adds the set of row `i` to `members`.
+    #[inline(always)]
+    fn select<T: Copy + Into<f64>>(
+        &self,
+        row: &[T],
+        i: usize,
+        uniforms: &[f64],
+        scratch: &mut Scratch,
+        members: &mut Vec<u32>,
+    ) {
+        let before = members.len();
+        match self.config.score {
+            ScoreKind::Lac => lac::select(row, &self.thresholds, members),
+            ScoreKind::Aps => ranking::select(row, &self.thresholds, scratch, members, aps::score),
+            ScoreKind::ApsRandomised => {
+                let uniform = uniforms[i];
+                let score = |place| aps_randomised::score(place, uniform);
+                ranking::select(row, &self.thresholds, scratch, members, score);
+            }
+            ScoreKind::Raps => {
+                let (penalty, free_ranks) = (self.config.raps_penalty, self.config.raps_free_ranks);
+                let score = |place| raps::score(place, penalty, free_ranks);
+                ranking::select(row, &self.thresholds, scratch, members, score);
+            }
+        }
+        if members.len() == before && self.config.empty_sets == EmptySets::TopClass {
+            members.push(top_class(row));
+        }
     }
 }
 

@@ -44,7 +44,7 @@ def rows_of(
     elif base["name"] == "hinge":
         losses = (1 - gap(scaled)).relu()
     elif base["name"] == "ldam" and offsets is not None:
-        moved = scaled.scatter_add(1, column, -offsets.to(scaled.dtype)[labels].unsqueeze(1))
+        moved = scaled.scatter_add(1, column, -offsets.to(scaled)[labels].unsqueeze(1))
         losses = -moved.log_softmax(1).gather(1, column).squeeze(1)
     else:
         losses = _of_log_probability(base, log_probabilities.gather(1, column).squeeze(1))

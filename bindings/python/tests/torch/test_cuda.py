@@ -1,0 +1,37 @@
+"""On a card: the same numbers as the kernel, and nothing that waits for the card."""
+
+import pytest
+import torch
+
+from cmrm.torch import EnvelopeLoss
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+
+
+def evaluate(function, loss, logits, labels, row_weights):
+    logits = logits.detach().requires_grad_()
+    total = function(logits, labels, row_weights)
+    total.backward()
+    return total.detach(), logits.grad, loss.last.margins, loss.last.weights
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("preset", ["paper", "authors", "robust"])
+@pytest.mark.parametrize("base", ["cross_entropy", "focal", "gce", "ldam"])
+def test_the_card_agrees_with_the_kernel(base, preset, compiled):
+    torch._dynamo.reset()
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(128, 10, dtype=torch.float64, generator=generator) / (10 if base == "ldam" else 1)
+    labels = torch.randint(0, 10, (128,), generator=generator)
+    batch = logits, labels, torch.rand(128, dtype=torch.float64, generator=generator)
+    on_card = [each.cuda() for each in batch]
+    plain, loss = (EnvelopeLoss(base, preset=preset, start=0, class_counts=range(1, 11)) for _ in range(2))
+    function = torch.compile(loss.cuda(), fullgraph=True) if compiled else loss.cuda()
+    evaluate(function, loss, *on_card)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        found = evaluate(function, loss, *on_card)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    for card, kernel in zip(found, evaluate(plain, plain, *batch), strict=True):
+        torch.testing.assert_close(card.cpu(), kernel, rtol=1e-11, atol=1e-12)
