@@ -26,7 +26,7 @@ pub(crate) fn check_row<T: Copy + Into<f64>>(i: usize, row: &[T]) -> Result<()> 
     let (chunks, rest) = row.as_chunks::<LANES>();
     let mut add = |lane: usize, p: f64| {
         sums[lane] += p;
-        within[lane] &= (p >= 0.0) & (p <= 1.0 + TOP_SLACK);
+        within[lane] &= (0.0..=1.0 + TOP_SLACK).contains(&p);
     };
     for chunk in chunks {
         for lane in 0..LANES {
