@@ -71,7 +71,7 @@ fn filter_named(name: &str, threshold: f64) -> PyResult<Filter> {
 }
 
 /// The variant that serde knows by this name; the refusal lists all of them.
-fn named<'a, T: Deserialize<'a>>(what: &str, name: &'a str) -> PyResult<T> {
+pub fn named<'a, T: Deserialize<'a>>(what: &str, name: &'a str) -> PyResult<T> {
     let text: StrDeserializer<'a, UnknownName> = name.into_deserializer();
     T::deserialize(text).map_err(|error| refuse(format!("{what}: {error}")))
 }

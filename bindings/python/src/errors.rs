@@ -2,25 +2,68 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+
+use crate::threads::pool;
+
+/// How often signals are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The library's sentence as a `ValueError`: what it refuses is always an input.
 pub fn refuse(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// Runs `work` without the interpreter's lock. A panic becomes a `RuntimeError`, which `except Exception` can catch.
+/// Runs `work` on the process's threads without the interpreter's lock.
 pub fn detached<T: Send, E: std::fmt::Display + Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    // Nothing that the work may have left half-changed is looked at after a panic.
-    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
-        Ok(result) => result.map_err(refuse),
-        Err(panic) => Err(bug(panic.as_ref())),
-    }
+    detached_on(py, None, |_| work().map_err(refuse))
+}
+
+/// The same on so many threads. Meanwhile the calling thread, which may be the one that signals come to, looks for them;
+/// the flag asks the work to stop, and what the signal raised is raised when it has. A panic becomes a `RuntimeError`,
+/// which `except Exception` can catch.
+pub fn detached_on<T: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    work: impl FnOnce(&AtomicBool) -> PyResult<T> + Send,
+) -> PyResult<T> {
+    let pool = pool(threads)?;
+    let stop = AtomicBool::new(false);
+    py.detach(|| {
+        let (done, ended) = channel();
+        pool.in_place_scope(|scope| {
+            let stop = &stop;
+            scope.spawn(move |_| {
+                // Nothing that the work may have left half-changed is looked at after a panic. Nobody to tell means that
+                // the caller panicked itself.
+                let _ = done.send(catch_unwind(AssertUnwindSafe(|| work(stop))));
+            });
+            let mut raised = None;
+            loop {
+                match ended.recv_timeout(LOOK_EVERY) {
+                    Ok(result) => {
+                        let result = result.unwrap_or_else(|panic| Err(bug(panic.as_ref())));
+                        return raised.map_or(result, Err);
+                    }
+                    Err(RecvTimeoutError::Timeout) => {
+                        if let Err(error) = Python::attach(|py| py.check_signals()) {
+                            stop.store(true, Ordering::Relaxed);
+                            raised = Some(error);
+                        }
+                    }
+                    Err(RecvTimeoutError::Disconnected) => return Err(bug(&"the work ended without a word")),
+                }
+            }
+        })
+    })
 }
 
 fn bug(panic: &(dyn Any + Send)) -> PyErr {

@@ -5,9 +5,17 @@
 
 mod arrays;
 mod audit;
+mod conformal;
 mod envelope;
 mod errors;
+mod features;
+mod fit;
+mod fitted;
 mod noise;
+mod report;
+mod search;
+mod threads;
+mod watch;
 
 /// Private: use the package `cmrm`.
 #[pyo3::pymodule]
@@ -15,11 +23,19 @@ mod _native {
     #[pymodule_export]
     use super::audit::rank_labels;
     #[pymodule_export]
+    use super::conformal::{SetPredictor, calibrate_sets};
+    #[pymodule_export]
     use super::envelope::EnvelopeKernel;
     #[pymodule_export]
     use super::errors::provoke_panic;
     #[pymodule_export]
+    use super::fit::{fit_chunk, fit_rows};
+    #[pymodule_export]
+    use super::fitted::Fitted;
+    #[pymodule_export]
     use super::noise::make_noise;
+    #[pymodule_export]
+    use super::search::search_settings;
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -93,8 +93,3 @@ def test_noise_keeps_the_labels_type_and_counts_exactly():
     assert ((noisy.labels != labels) == noisy.flipped).all()
     assert (cmrm.inject_noise(labels, "binary-flip:0.2", seed=7).labels == noisy.labels).all()
     assert (cmrm.inject_noise(labels, "binary-flip:0.2", seed=8).labels != noisy.labels).any()
-
-
-def test_a_panic_is_an_exception():
-    with pytest.raises(RuntimeError, match="a bug in cmrm, please report it: provoked"):
-        cmrm._native.provoke_panic()

@@ -46,6 +46,7 @@ pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
             test: named.test,
             classes: Some(named.classes),
             clean: named.clean,
+            weights: None,
             name: config.data.clone(),
         });
     }
@@ -53,7 +54,7 @@ pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
     let train = load_file(path, &options, config.labels.as_deref())?;
     let test = config.test.as_ref().map(|test| load_file(Path::new(test), &options, None)).transpose()?;
     let name = path.file_stem().map_or_else(|| config.data.clone(), |stem| stem.to_string_lossy().into_owned());
-    Ok(Loaded { train, test, classes: None, clean: None, name })
+    Ok(Loaded { train, test, classes: None, clean: None, weights: None, name })
 }
 
 /// One file or folder, with its labels from a column or from a file of their own.

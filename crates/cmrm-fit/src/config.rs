@@ -44,6 +44,17 @@ pub enum OptimiserKind {
     Lbfgs,
 }
 
+/// In which order rows are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowOrder {
+    /// As they stand in the data.
+    #[default]
+    Given,
+    /// By what they hold: the same rows in another order give the same bits.
+    Content,
+}
+
 /// Everything that decides the result of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -72,6 +83,9 @@ pub struct FitConfig {
     /// Noise to inject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseConfig>,
+    /// In which order rows are taken.
+    #[serde(skip_serializing_if = "is_default")]
+    pub row_order: RowOrder,
     /// Share of the rows to test on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_share: Option<f64>,
@@ -155,6 +169,7 @@ impl Default for FitConfig {
             test: None,
             hold_out_unlabelled: false,
             noise: None,
+            row_order: RowOrder::Given,
             test_share: None,
             validation_share: 0.1,
             preset: Preset::Robust,
@@ -280,6 +295,10 @@ impl FitConfig {
             keep_history: false,
         }
     }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// From serde's "unknown field `x`, expected one of `a`, `b`": the known field closest to `x`.

@@ -7,6 +7,7 @@
 mod arms;
 mod config;
 mod error;
+mod order;
 mod prepare;
 mod report;
 mod space;
@@ -15,7 +16,7 @@ mod summarise;
 mod training;
 
 pub use arms::{arms, envelope_arm};
-pub use config::{FitConfig, ModelKind, OptimiserKind};
+pub use config::{FitConfig, ModelKind, OptimiserKind, RowOrder};
 pub use error::{Error, Result};
 pub use prepare::{Loaded, Prepared, judged, known_wrong, prepare};
 pub use report::{Material, report, suspects};

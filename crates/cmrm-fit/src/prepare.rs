@@ -8,6 +8,7 @@ use cmrm_run::summary::Labels;
 
 use crate::config::FitConfig;
 use crate::error::Result;
+use crate::order::{Arranged, arrange};
 use crate::split::{Split, draw};
 
 /// Data as it was read, before any split.
@@ -21,6 +22,9 @@ pub struct Loaded {
     pub classes: Option<Vec<String>>,
     /// Labels known to be right, one a training row, for data sets with human noise.
     pub clean: Option<Column>,
+    /// Weights of the rows, all one if absent. Whole numbers count rows: a row with the weight 2 is there twice, one with
+    /// the weight 0 is not.
+    pub weights: Option<Vec<f32>>,
     /// What to call it in reports.
     pub name: String,
 }
@@ -34,6 +38,8 @@ pub struct Prepared {
     pub preprocess: Preprocess,
     /// Every labelled row, with observed labels.
     pub data: Dataset,
+    /// Weights of the rows of `data`, where some differ from one.
+    pub weights: Option<Vec<f32>>,
     /// Labels before any noise, or known to be right; one a row of `data`.
     pub clean: Option<Vec<u32>>,
     /// Which rows do what.
@@ -49,16 +55,23 @@ pub struct Prepared {
 pub fn prepare(config: &FitConfig, loaded: &Loaded) -> Result<(Prepared, Vec<String>)> {
     let missing = if config.hold_out_unlabelled { MissingLabels::HoldOut } else { MissingLabels::Refuse };
     let options = LabelOptions { missing, classes: loaded.classes.clone() };
-    let labelled = loaded.train.encode_labels(&options)?;
+    let Arranged { input, places, weights } = arrange(config, loaded)?;
+    let labelled = input.encode_labels(&options)?;
     let LabelledRows { labels, rows, unlabelled } = &labelled;
     let has_test = loaded.test.is_some();
     let split =
         draw(&labels.indices, &labels.classes, config.test_share(has_test), config.validation_share, config.seed)
             .map_err(|error| error.in_data(&loaded.train.source))?;
     let training_rows: Vec<usize> = split.train.iter().map(|&i| rows[i]).collect();
-    let (preprocess, notes) = Preprocess::fit(&loaded.train.features, &training_rows, &config.preprocess)
-        .map_err(|error| error.in_file(&loaded.train.source))?;
-    let (mut data, more) = preprocess.dataset(&loaded.train, &labelled)?;
+    // An error names a row; where rows were moved, it is looked for again where they stand in the data.
+    let named = |error| places.as_ref().and_then(|_| first_refusal(config, &loaded.train)).unwrap_or(error);
+    let (preprocess, notes) = Preprocess::fit(&input.features, &training_rows, &config.preprocess)
+        .map_err(|error| named(error).in_file(&input.source))?;
+    let (mut data, more) = preprocess.dataset(&input, &labelled).map_err(named)?;
+    let weights = weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
+    if let Some(places) = &places {
+        data.rows.iter_mut().for_each(|row| *row = places[*row as usize] as u64);
+    }
     let mut words: Vec<String> = notes.iter().chain(&more).map(|note| format!("note: {note}")).collect();
     if !unlabelled.is_empty() {
         words.push(format!("note: {} rows without a label are held out", unlabelled.len()));
@@ -68,7 +81,11 @@ pub fn prepare(config: &FitConfig, loaded: &Loaded) -> Result<(Prepared, Vec<Str
         None => None,
         Some(column) => {
             let options = LabelOptions { missing: MissingLabels::Refuse, classes: Some(classes.clone()) };
-            Some(LabelledRows::encode(column, 0, &options)?.labels.indices)
+            let clean = LabelledRows::encode(column, 0, &options)?.labels.indices;
+            Some(match &places {
+                Some(places) => places.iter().map(|&row| clean[row]).collect(),
+                None => clean,
+            })
         }
     };
     if let Some(noise) = &config.noise {
@@ -91,7 +108,14 @@ pub fn prepare(config: &FitConfig, loaded: &Loaded) -> Result<(Prepared, Vec<Str
         data.classes.len()
     ));
     let name = loaded.name.clone();
-    Ok((Prepared { name, preprocess, data, clean, split, test, unlabelled: unlabelled.len() }, words))
+    Ok((Prepared { name, preprocess, data, weights, clean, split, test, unlabelled: unlabelled.len() }, words))
+}
+
+/// What preprocessing has against the rows as they stand in the data.
+fn first_refusal(config: &FitConfig, input: &Input) -> Option<cmrm_data::Error> {
+    let all: Vec<usize> = (0..input.features.rows()).collect();
+    let fitted = Preprocess::fit(&input.features, &all, &config.preprocess);
+    fitted.and_then(|(preprocess, _)| preprocess.transform(&input.features)).err()
 }
 
 /// Makes labels of the training and validation rows wrong; test rows keep theirs.

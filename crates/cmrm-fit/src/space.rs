@@ -178,11 +178,7 @@ fn name_of(config: &FitConfig) -> String {
             tidy(envelope.temperature)
         ),
     };
-    let loss = match config.loss {
-        LossConfig::Focal { gamma } => format!("focal:{gamma}"),
-        LossConfig::Gce { q } => format!("gce:{q}"),
-        loss => loss.name().to_owned(),
-    };
+    let loss = config.loss;
     let l2 = if config.l2 > 0.0 { format!(", l2 {}", config.l2) } else { String::new() };
     format!("{envelope}, {loss}, rate {}, {} epochs{l2}", config.learning_rate, config.epochs)
 }

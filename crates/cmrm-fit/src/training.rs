@@ -14,6 +14,8 @@ use crate::prepare::{Prepared, known_wrong};
 pub struct TrainingParts {
     /// Rows to train on.
     pub train: Dataset,
+    /// What they weigh; all one if absent.
+    pub weights: Option<Vec<f32>>,
     /// Rows to validate and calibrate by; perhaps none.
     pub validation: Dataset,
 }
@@ -21,7 +23,9 @@ pub struct TrainingParts {
 impl TrainingParts {
     /// Copies them out.
     pub fn of(prepared: &Prepared) -> Result<Self> {
+        let of_train = |weights: &Vec<f32>| prepared.split.train.iter().map(|&row| weights[row]).collect();
         Ok(TrainingParts {
+            weights: prepared.weights.as_ref().map(of_train),
             train: prepared.data.gather(&prepared.split.train)?,
             validation: prepared.data.gather(&prepared.split.validation)?,
         })
@@ -30,10 +34,10 @@ impl TrainingParts {
 
 /// The training of all arms, ready to run.
 pub fn trainer<'a>(config: &FitConfig, prepared: &Prepared, parts: &'a TrainingParts) -> Result<Trainer<'a, f32>> {
-    let TrainingParts { train, validation } = parts;
+    let TrainingParts { train, weights, validation } = parts;
     let held = (!validation.is_empty()).then(|| validation.matrix()).transpose()?;
     let held = held.map(|x| Examples::new(x, &validation.labels));
-    let examples = Examples::new(train.matrix()?, &train.labels);
+    let examples = Examples { row_weights: weights.as_deref(), ..Examples::new(train.matrix()?, &train.labels) };
     let trainer = Trainer::new(config.train_config(), arms(config), train.classes.len(), examples, held)?;
     Ok(match known_wrong(prepared) {
         Some(wrong) => trainer.with_known_wrong(wrong)?,

@@ -1,13 +1,49 @@
 """Learning from labels that are partly wrong.
 
+- :class:`CMRMClassifier`, :class:`CMRMClassifierCV`: robust classifiers with scikit-learn's conventions
+- :func:`audit`, :func:`find_label_issues`: which labels look wrong, from anyone's probabilities
+- :mod:`cmrm.conformal`: prediction sets
+- :mod:`cmrm.torch`: the loss for PyTorch
+- :func:`inject_noise`: labels made wrong on purpose, to measure by
+
 >>> import numpy as np, cmrm
 >>> noisy = cmrm.inject_noise(np.arange(1000) % 10, "symmetric:0.2", seed=1)
 >>> int(noisy.flipped.sum())
 200
 """
 
+from typing import TYPE_CHECKING, Any
+
+from . import conformal
 from ._audit import Audit, audit, find_label_issues
 from ._native import VERSION as __version__
 from ._noise import NoisyLabels, inject_noise
 
-__all__ = ["Audit", "NoisyLabels", "__version__", "audit", "find_label_issues", "inject_noise"]
+if TYPE_CHECKING:
+    from ._classifier import CMRMClassifier
+    from ._search import CMRMClassifierCV
+
+__all__ = [
+    "Audit",
+    "CMRMClassifier",
+    "CMRMClassifierCV",
+    "NoisyLabels",
+    "__version__",
+    "audit",
+    "conformal",
+    "find_label_issues",
+    "inject_noise",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # The estimators need scikit-learn; everything else does not, and importing cmrm stays quick without it.
+    if name == "CMRMClassifier":
+        from ._classifier import CMRMClassifier
+
+        return CMRMClassifier
+    if name == "CMRMClassifierCV":
+        from ._search import CMRMClassifierCV
+
+        return CMRMClassifierCV
+    raise AttributeError(f"module 'cmrm' has no attribute '{name}'")

@@ -79,3 +79,29 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
     raise TypeError(f"random_state: expected a whole number, a NumPy generator or None, found {type(random_state).__name__}")
+
+
+def row_weights(weights: Any, rows: int) -> np.ndarray | None:
+    """One weight a row as float32; a single number is everybody's."""
+    if weights is None:
+        return None
+    array = np.asarray(weights)
+    if array.dtype.kind not in "buifO":
+        raise TypeError(f"sample_weight: expected numbers, found an array of {array.dtype}")
+    try:
+        array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"sample_weight: expected numbers: {error}") from None
+    if array.ndim == 0:
+        array = np.full(rows, array)
+    if array.ndim != 1:
+        raise ValueError(f"sample_weight: expected one number a row, found {array.ndim} dimensions")
+    if len(array) != rows:
+        raise ValueError(f"sample_weight: expected {rows} numbers, one a row, found {len(array)}")
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if wrong.size:
+        row = int(wrong[0])
+        raise ValueError(f"sample_weight: row {row}: {array[row]} is not a finite number, 0 or more")
+    if not array.any():
+        raise ValueError("sample_weight: all weights are zero; at least one row has to count")
+    return np.ascontiguousarray(array, dtype=np.float32)

@@ -131,7 +131,7 @@ fn finish(
 ) -> Result<FitSummary> {
     let data = &prepared.data;
     let chosen = config.preset.name();
-    let TrainingParts { train, validation } = parts;
+    let TrainingParts { train, validation, .. } = parts;
     let fingerprint = Fingerprint::of(train);
     let names = trained.iter().map(|arm| arm.name.clone()).collect();
     let info = RunInfo::new(data.classes.clone(), names, chosen.into(), fingerprint.0);

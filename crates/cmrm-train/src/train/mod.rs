@@ -19,4 +19,4 @@ pub use config::{ClassWeights, Method, Selection, TrainConfig};
 pub use data::Examples;
 pub use record::RowRecord;
 pub(crate) use selection::Best;
-pub use trainer::{EpochStats, Observer, Silent, Trained, Trainer};
+pub use trainer::{EpochStats, Observer, Silent, Trained, Trainer, Waypoint};

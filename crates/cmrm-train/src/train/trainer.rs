@@ -99,6 +99,25 @@ pub struct Trained<T> {
     pub lbfgs: Option<LbfgsStatus>,
 }
 
+/// Parameters of an arm, and its optimisers unless they start afresh.
+type ArmAt<T> = (Vec<T>, Option<Vec<Snapshot<T>>>);
+
+/// Where the arms of a training stand: enough to go on from there with other rows.
+#[derive(Debug, Clone)]
+pub struct Waypoint<T> {
+    arms: Vec<ArmAt<T>>,
+}
+
+impl<T: Scalar> Waypoint<T> {
+    /// From trained models, one an arm; the optimisers start afresh.
+    pub fn of_models<'a>(models: impl IntoIterator<Item = &'a Model<T>>) -> Self
+    where
+        T: 'a,
+    {
+        Waypoint { arms: models.into_iter().map(|model| (model.network().parameters().to_vec(), None)).collect() }
+    }
+}
+
 /// How the parameters move.
 #[derive(Debug)]
 pub(crate) enum Engine<T> {
@@ -204,6 +223,26 @@ impl<'a, T: Scalar> Trainer<'a, T> {
     /// The model of one arm as it stands, whatever epoch is chosen in the end.
     pub fn current_model(&self, arm: usize) -> Result<Model<T>> {
         self.model_of(arm, self.engine.parameters_of(arm))
+    }
+
+    /// Parameters and optimisers of the arms.
+    pub fn waypoint(&self) -> Waypoint<T> {
+        let one = |copy: usize| (self.engine.parameters_of(copy), Some(self.engine.snapshots(copy)));
+        Waypoint { arms: (0..self.arms.len()).map(one).collect() }
+    }
+
+    /// Starts where another training of the same model and arms stands, whatever its rows were. L-BFGS, whose memory is
+    /// of one objective, starts afresh from the parameters.
+    pub fn go_on_from(&mut self, waypoint: &Waypoint<T>) -> Result<()> {
+        check_length("arms to go on with", self.arms.len(), waypoint.arms.len())?;
+        for (copy, (parameters, optimisers)) in waypoint.arms.iter().enumerate() {
+            match (&mut self.engine, optimisers) {
+                (engine @ Engine::Stochastic(_), Some(saved)) => engine.restore(copy, parameters, saved, false)?,
+                (Engine::Stochastic(engine), None) => engine.network.set_parameters_of(copy, parameters)?,
+                (Engine::FullBatch(engine), _) => engine.arms[copy].network.set_parameters_of(0, parameters)?,
+            }
+        }
+        Ok(())
     }
 
     /// Epochs done.

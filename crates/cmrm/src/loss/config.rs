@@ -1,3 +1,4 @@
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -107,6 +108,19 @@ impl FromStr for LossConfig {
     }
 }
 
+/// The text that is read back; LDAM's scale is not in it.
+impl fmt::Display for LossConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
+        match self {
+            LossConfig::Focal { gamma } => write!(f, "{name}:{gamma}"),
+            LossConfig::Gce { q } => write!(f, "{name}:{q}"),
+            LossConfig::Ldam { max_margin, .. } => write!(f, "{name}:{max_margin}"),
+            _ => f.write_str(name),
+        }
+    }
+}
+
 /// Any of the built-in losses, checked.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // each variant is the loss of that name
@@ -156,6 +170,9 @@ mod tests {
         assert_eq!("cross_entropy".parse(), Ok(LossConfig::CrossEntropy));
         assert_eq!("focal:1".parse(), Ok(LossConfig::Focal { gamma: 1.0 }));
         assert_eq!("gce".parse(), Ok(LossConfig::Gce { q: 0.7 }));
+        for text in ["cross-entropy", "focal:1.5", "gce:0.5", "ldam:0.3", "hinge", "logistic"] {
+            assert_eq!(text.parse::<LossConfig>().unwrap().to_string(), text);
+        }
         assert!("focal:much".parse::<LossConfig>().unwrap_err().contains("'much' is not a number"));
         assert!("hinge:1".parse::<LossConfig>().unwrap_err().contains("takes no parameter"));
         assert!("l2".parse::<LossConfig>().unwrap_err().contains("unknown loss 'l2'"));

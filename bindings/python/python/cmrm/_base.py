@@ -1,0 +1,137 @@
+"""What the two estimators share: everything but the training itself."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+except ImportError as error:  # pragma: no cover
+    raise ImportError("cmrm's estimators need scikit-learn 1.6 or later: pip install 'cmrm[sklearn]'") from error
+
+from ._arrays import row_weights
+from ._audit import Audit
+from ._progress import teller
+from ._settings import settings
+from ._table import columns, is_table
+
+
+class FittedClassifier(ClassifierMixin, BaseEstimator):
+    """Prediction, prediction sets, label issues and the report of a fitted estimator."""
+
+    _fitted: Any
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = bool(self.impute)
+        return tags
+
+    # What is trained on
+
+    def _rows(self, X: Any, reset: bool) -> Any:
+        """X as the native side takes it: a C-contiguous matrix or columns."""
+        if is_table(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return columns(X)
+        return validate_data(self, X, reset=reset, **self._array_rules())
+
+    def _array_rules(self) -> dict[str, Any]:
+        finite = "allow-nan" if self.impute else True
+        return {"dtype": (np.float64, np.float32), "order": "C", "ensure_all_finite": finite}
+
+    def _labelled_rows(self, X: Any, y: Any, reset: bool, least: int = 2) -> tuple[Any, np.ndarray]:
+        if is_table(X):
+            # Before X: looking at y alone forgets the names of features.
+            y = validate_data(self, X="no_validation", y=y)
+            rows = self._rows(X, reset)
+            check_consistent_length(X, y)
+            if len(y) < least:
+                raise ValueError(f"found {len(y)} sample(s), while a minimum of {least} is required")
+        else:
+            rows, y = validate_data(self, X, y, reset=reset, ensure_min_samples=least, **self._array_rules())
+        check_classification_targets(y)
+        return rows, y
+
+    def _task(self, rows: Any, codes: np.ndarray, sample_weight: Any, **changes: Any) -> dict[str, Any]:
+        parameters = self.get_params(deep=False) | changes
+        if not isinstance(self.loss, str):
+            raise TypeError(f"loss: expected a text such as 'cross-entropy' or 'gce:0.7', found {self.loss!r}")
+        threads = self.n_jobs
+        if threads is not None and (isinstance(threads, bool) or not isinstance(threads, (int, np.integer))):
+            raise TypeError(f"n_jobs: expected a whole number or None, found {threads!r}")
+        return {
+            "features": rows,
+            "labels": np.ascontiguousarray(codes, dtype=np.uint32),
+            "classes": [str(name) for name in self.classes_.tolist()],
+            "weights": row_weights(sample_weight, len(codes)),
+            "config": settings(parameters),
+            "loss": parameters["loss"],
+            "threads": int(threads) if threads is not None and threads > 0 else None,
+            "keep_data": bool(self.keep_data),
+            "tell": teller(self.progress),
+        }
+
+    def _encode(self, y: np.ndarray) -> np.ndarray:
+        """Finds the classes and gives each row's place among them."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"expected at least 2 classes, found one class: {self.classes_[0]!r} is every label")
+        return codes
+
+    def _take(self, fitted: Any, seen: dict[str, Any], codes: np.ndarray) -> None:
+        self._fitted = fitted
+        self.config_ = fitted.config_toml
+        self.notes_ = seen.pop("notes", [])
+        self.row_weights_ = seen.pop("weight")
+        self.trained_on_ = seen.pop("trained_on")
+        self.label_issues_ = Audit._from_native(seen, codes, self.classes_)
+        self.margins_ = self.label_issues_["margin"]
+
+    # What is known afterwards
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, a column each in the order of ``classes_``."""
+        check_is_fitted(self)
+        return self._fitted.probabilities(self._rows(X, reset=False))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Logits of the classes; for two classes, how far the second leads the first."""
+        check_is_fitted(self)
+        logits = self._fitted.logits(self._rows(X, reset=False))
+        return logits[:, 1] - logits[:, 0] if logits.shape[1] == 2 else logits
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most likely class of each row."""
+        check_is_fitted(self)
+        return self.classes_[self._fitted.logits(self._rows(X, reset=False)).argmax(axis=1)]
+
+    def predict_set(self, X: Any, coverage: float = 0.9, *, score: str = "lac") -> np.ndarray:
+        """Sets of classes that hold the right one with the given probability: a row each, True for what is in it.
+
+        Columns are in the order of ``classes_``. The sets are calibrated on the rows that ``fit`` kept for validation,
+        by their observed labels; where some of those are wrong, sets are larger than they need be.
+
+        ``score`` is ``lac`` (small sets), ``aps`` or ``raps`` (sets that adapt to the row).
+        """
+        check_is_fitted(self)
+        return self._fitted.sets(self.predict_proba(X), float(coverage), score)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the report of this fit as the command does: one HTML page that works offline.
+
+        With ``base=True`` it compares with the loss alone, trained on the same rows in the same order. A classifier that
+        was stored and loaded has no rows to show, and refuses.
+        """
+        check_is_fitted(self)
+        self._fitted.report(os.fspath(path))
+
+    def save_model(self, path: str | os.PathLike[str]) -> None:
+        """Write the network's weights as the command does: a safetensors file."""
+        check_is_fitted(self)
+        with open(path, "wb") as file:
+            file.write(self._fitted.model_bytes())

@@ -1,0 +1,102 @@
+"""What Rust offers. Private: the package's own modules check and word what goes in and out."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+VERSION: str
+
+_Floats = NDArray[np.float32] | NDArray[np.float64]
+_Labels = NDArray[np.uint32]
+_Features = _Floats | Sequence[tuple[str, Any, NDArray[np.bool_] | None]]
+
+class _Task(TypedDict):
+    features: _Features
+    labels: _Labels
+    classes: list[str]
+    weights: NDArray[np.float32] | None
+    config: str
+    loss: str
+    threads: int | None
+    keep_data: bool
+    tell: Callable[[int, int, int], None] | None
+
+def rank_labels(
+    labels: _Labels,
+    probabilities: _Floats,
+    score: str,
+    filter: str,
+    threshold: float,
+    min_examples_per_class: int,
+    frac_noise: float,
+) -> dict[str, Any]: ...
+def make_noise(
+    labels: _Labels,
+    kind: str,
+    classes: int,
+    seed: int,
+    features: NDArray[np.float32] | None = None,
+    superclasses: _Labels | None = None,
+) -> tuple[_Labels, NDArray[np.bool_]]: ...
+def fit_rows(task: _Task) -> tuple[Fitted, dict[str, Any]]: ...
+def fit_chunk(task: _Task, before: Fitted | None, passes: int) -> tuple[Fitted, dict[str, Any]]: ...
+def search_settings(task: _Task, wanted: dict[str, Any]) -> dict[str, Any]: ...
+def calibrate_sets(probabilities: _Floats, labels: _Labels, options: dict[str, Any], seed: int) -> SetPredictor: ...
+def provoke_panic() -> None: ...
+
+class SetPredictor:
+    @property
+    def classes(self) -> int: ...
+    @property
+    def thresholds(self) -> NDArray[np.float64]: ...
+    def predict(self, probabilities: _Floats, seed: int) -> NDArray[np.bool_]: ...
+    @staticmethod
+    def from_text(text: str) -> SetPredictor: ...
+
+class Fitted:
+    @property
+    def arm_names(self) -> list[str]: ...
+    @property
+    def config_toml(self) -> str: ...
+    @property
+    def preprocess_json(self) -> str: ...
+    def probabilities(self, features: _Features, arm: str | None = None) -> NDArray[np.float32]: ...
+    def logits(self, features: _Features, arm: str | None = None) -> NDArray[np.float32]: ...
+    def sets(self, probabilities: NDArray[np.float32], coverage: float, score: str) -> NDArray[np.bool_]: ...
+    def model_bytes(self, arm: str | None = None) -> bytes: ...
+    def report(self, path: str | PathLike[str]) -> None: ...
+    @staticmethod
+    def from_parts(
+        config: str,
+        preprocess: str,
+        classes: list[str],
+        models: list[tuple[str, bytes]],
+        calibration: tuple[NDArray[np.float32], _Labels] | None,
+    ) -> Fitted: ...
+
+class EnvelopeKernel:
+    def __new__(cls, base: str | None, class_counts: list[float], preset: str, overrides: str) -> EnvelopeKernel: ...
+    def settings(self) -> tuple[str, str]: ...
+    def offsets(self) -> list[float] | None: ...
+    def first_epoch(self, epochs: int) -> int: ...
+    def evaluate(
+        self,
+        logits: _Floats,
+        labels: NDArray[np.int64],
+        row_weights: _Floats | None,
+        grad: _Floats,
+        rows: _Floats,
+        active: bool,
+    ) -> tuple[float, float, float, float | None]: ...
+    def couple(
+        self,
+        margins: _Floats,
+        labels: NDArray[np.int64],
+        classes: int,
+        row_weights: _Floats | None,
+        weights: _Floats,
+        slopes: _Floats,
+    ) -> tuple[float, float]: ...

@@ -1,0 +1,154 @@
+"""The estimator that chooses its settings by observed labels."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import _native
+from ._base import FittedClassifier
+
+
+class CMRMClassifierCV(FittedClassifier):
+    """:class:`CMRMClassifier` with settings chosen on folds of the rows by their observed labels, as ``cmrm tune`` does.
+
+    Settings that differ in loss and envelope train side by side and read the rows once; after every fold the worse half
+    is given up. The settings as they are stay unless another is better by more than chance. Then all rows are fitted
+    with what was chosen.
+
+    Parameters
+    ----------
+    folds : folds of the rows; 1 is a hold-out of a fifth
+    criterion : what decides: ``observed`` (accuracy on observed labels), ``weighted``, ``corrected``, ``posterior`` or
+        ``agreement``
+    presets, lambdas, alphas, temperatures, losses, learning_rates, l2s, epoch_counts : values to try; the search's own
+        if None
+    others : those of :class:`CMRMClassifier`
+
+    Attributes
+    ----------
+    best_params_ : the settings chosen, as parameters of :class:`CMRMClassifier`; None where the preset's value stands
+    best_setting_ : the same in words
+    standings_ : a dictionary for every setting: its values, on how many folds it was judged, and its mean score
+    others : those of :class:`CMRMClassifier`
+
+    >>> import cmrm
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(300, random_state=0)
+    >>> model = cmrm.CMRMClassifierCV(folds=2, epochs=5, lambdas=[10.0, 20.0], epoch_counts=[5]).fit(X, y)
+    >>> model.best_params_["epochs"]
+    5
+    """
+
+    def __init__(
+        self,
+        *,
+        folds=5,
+        criterion="observed",
+        presets=None,
+        lambdas=None,
+        alphas=None,
+        temperatures=None,
+        losses=None,
+        learning_rates=None,
+        l2s=None,
+        epoch_counts=None,
+        model="mlp",
+        hidden=(128, 64),
+        loss="cross-entropy",
+        preset="robust",
+        lam=None,
+        alpha=None,
+        temperature=None,
+        start=None,
+        optimiser="adam",
+        learning_rate=1e-3,
+        epochs=40,
+        batch_size=128,
+        l2=0.0,
+        weight_decay=0.0,
+        dropout=0.0,
+        clip_norm=None,
+        balance_classes=False,
+        validation_share=0.1,
+        standardise=True,
+        impute=False,
+        base=False,
+        row_order="content",
+        keep_data=True,
+        random_state=0,
+        n_jobs=None,
+        progress=None,
+    ):
+        self.folds = folds
+        self.criterion = criterion
+        self.presets = presets
+        self.lambdas = lambdas
+        self.alphas = alphas
+        self.temperatures = temperatures
+        self.losses = losses
+        self.learning_rates = learning_rates
+        self.l2s = l2s
+        self.epoch_counts = epoch_counts
+        self.model = model
+        self.hidden = hidden
+        self.loss = loss
+        self.preset = preset
+        self.lam = lam
+        self.alpha = alpha
+        self.temperature = temperature
+        self.start = start
+        self.optimiser = optimiser
+        self.learning_rate = learning_rate
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.l2 = l2
+        self.weight_decay = weight_decay
+        self.dropout = dropout
+        self.clip_norm = clip_norm
+        self.balance_classes = balance_classes
+        self.validation_share = validation_share
+        self.standardise = standardise
+        self.impute = impute
+        self.base = base
+        self.row_order = row_order
+        self.keep_data = keep_data
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CMRMClassifierCV:
+        """Search, then train on all rows with what was found. Weights as for :class:`CMRMClassifier`."""
+        rows, y = self._labelled_rows(X, y, reset=True)
+        codes = self._encode(y)
+        # What a search cannot vary, and one seed for search and fit.
+        fixed = {"patience": None, "class_conditional": False}
+        task = self._task(rows, codes, sample_weight, **fixed)
+        fixed["random_state"] = json.loads(task["config"])["seed"]
+        found = _native.search_settings(task, self._wanted())
+        self.best_setting_, self.standings_ = found["setting"], found["standings"]
+        self.best_params_ = found["best"]
+        fitted, seen = _native.fit_rows(self._task(rows, codes, sample_weight, **fixed, **self.best_params_))
+        self._take(fitted, seen, codes)
+        return self
+
+    def _wanted(self) -> dict[str, Any]:
+        names = ["presets", "lambdas", "alphas", "temperatures", "learning_rates", "l2s", "epoch_counts"]
+        space: dict[str, Any] = {name: _list(name, getattr(self, name)) for name in names}
+        return {
+            "space": json.dumps(space | {"losses": []}),
+            "losses": _list("losses", self.losses),
+            "folds": self.folds,
+            "criterion": self.criterion,
+        }
+
+
+def _list(name: str, values: Any) -> list[Any]:
+    if values is None:
+        return []
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"{name}: expected a list of values to try, found {values!r}")
+    try:
+        return [value.item() if hasattr(value, "item") else value for value in values]
+    except TypeError:
+        raise TypeError(f"{name}: expected a list of values to try, found {values!r}") from None

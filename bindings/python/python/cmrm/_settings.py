@@ -1,0 +1,78 @@
+"""The parameters of the estimators as the settings of a fit, in the form that the command's config file has."""
+
+from __future__ import annotations
+
+import json
+import math
+from numbers import Integral, Real
+from typing import Any
+
+from ._arrays import seed_of
+
+# Parameter → key of the settings, and what it may be.
+_KEYS: dict[str, tuple[str, str]] = {
+    "model": ("model", "text"),
+    "hidden": ("hidden", "whole numbers"),
+    "dropout": ("dropout", "number"),
+    "preset": ("preset", "text"),
+    "lam": ("lambda", "number or None"),
+    "alpha": ("alpha", "number or None"),
+    "temperature": ("temperature", "number or None"),
+    "start": ("start", "number or None"),
+    "class_conditional": ("class-conditional", "boolean"),
+    "optimiser": ("optimiser", "text"),
+    "learning_rate": ("learning-rate", "number"),
+    "epochs": ("epochs", "whole number"),
+    "batch_size": ("batch", "whole number"),
+    "l2": ("l2", "number"),
+    "weight_decay": ("weight-decay", "number"),
+    "clip_norm": ("clip-norm", "number or None"),
+    "balance_classes": ("balance-classes", "boolean"),
+    "patience": ("patience", "whole number or None"),
+    "validation_share": ("validation-share", "number"),
+    "base": ("base", "boolean"),
+    "row_order": ("row-order", "text"),
+}
+
+
+def settings(parameters: dict[str, Any]) -> str:
+    """The settings as JSON. The loss goes apart, by its name."""
+    config: dict[str, Any] = {}
+    for name, (key, kind) in _KEYS.items():
+        value = _checked(name, parameters[name], kind)
+        if value is not None:
+            config[key] = value
+    config["seed"] = seed_of(parameters["random_state"])
+    config["preprocess"] = {"standardise": _checked("standardise", parameters["standardise"], "boolean")}
+    if _checked("impute", parameters["impute"], "boolean"):
+        config["preprocess"] |= {"missing": "impute", "nan-is-missing": True}
+    return json.dumps(config)
+
+
+def _checked(name: str, value: Any, kind: str) -> Any:
+    if value is None and kind.endswith("or None"):
+        return None
+    wanted = kind.removesuffix(" or None")
+    is_boolean = isinstance(value, bool) or type(value).__name__ == "bool_" or type(value).__name__ == "bool"
+    if wanted == "boolean" and is_boolean:
+        return bool(value)
+    if wanted == "text" and isinstance(value, str):
+        return value
+    if wanted == "whole number" and isinstance(value, Integral) and not is_boolean:
+        return _not_negative(name, int(value))
+    if wanted == "number" and isinstance(value, Real) and not is_boolean:
+        if not math.isfinite(value):
+            raise ValueError(f"{name} = {value} is out of range: expected a finite number")
+        return float(value)
+    if wanted == "whole numbers" and not isinstance(value, (str, bytes)):
+        try:
+            return [_checked(name, one, "whole number") for one in value]
+        except TypeError:
+            pass
+    raise TypeError(f"{name}: expected a {kind}, found {value!r}")
+
+
+def _not_negative(name: str, value: int) -> int:
+    if not 0 <= value < 2**63:
+        raise ValueError(f"{name} = {value} is out of range: expected 0 or more")
+    return value

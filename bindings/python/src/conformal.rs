@@ -1,0 +1,123 @@
+//! Prediction sets.
+
+use cmrm::conformal::{
+    ConformalConfig, EmptySets, PredictionSets, ScoreKind, SetPredictor as Predictor, ThresholdKind, draw_uniforms,
+};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::arrays::{Floats, matrix, slice};
+use crate::audit::named;
+use crate::errors::{detached, refuse};
+
+/// Which classes are in each set, a row each.
+pub fn mask<'py>(py: Python<'py>, sets: &PredictionSets) -> PyResult<Bound<'py, PyArray2<bool>>> {
+    let (rows, classes) = (sets.rows(), sets.classes());
+    let mut mask = vec![false; rows * classes];
+    for (row, set) in mask.chunks_exact_mut(classes.max(1)).zip(sets.iter()) {
+        set.iter().for_each(|&class| row[class as usize] = true);
+    }
+    mask.into_pyarray(py).reshape([rows, classes])
+}
+
+/// Calibrated thresholds; plain data.
+#[pyclass(frozen, module = "cmrm._native")]
+pub struct SetPredictor(Predictor);
+
+/// How sets are made.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Options {
+    coverage: f64,
+    score: String,
+    per_class: bool,
+    allow_empty: bool,
+    raps_penalty: f64,
+    raps_free_ranks: usize,
+}
+
+/// Uniform numbers, where the score asks for them.
+fn uniforms(score: ScoreKind, rows: usize, seed: u64) -> Vec<f64> {
+    if score == ScoreKind::ApsRandomised { draw_uniforms(rows, seed) } else { Vec::new() }
+}
+
+/// Thresholds from probabilities and labels of rows that the model was not trained on.
+#[pyfunction]
+pub fn calibrate_sets<'py>(
+    py: Python<'py>,
+    probabilities: Floats<'py>,
+    labels: PyReadonlyArray1<'py, u32>,
+    options: Options,
+    seed: u64,
+) -> PyResult<SetPredictor> {
+    let config = ConformalConfig {
+        coverage: options.coverage,
+        score: named::<ScoreKind>("score", &options.score)?,
+        thresholds: if options.per_class { ThresholdKind::PerClass } else { ThresholdKind::Marginal },
+        empty_sets: if options.allow_empty { EmptySets::Allowed } else { EmptySets::TopClass },
+        raps_penalty: options.raps_penalty,
+        raps_free_ranks: options.raps_free_ranks,
+    };
+    let (score, labels) = (config.score, slice(&labels)?);
+    let conformal = config.validate().map_err(refuse)?;
+    let uniforms = uniforms(score, labels.len(), seed);
+    let predictor = match &probabilities {
+        Floats::Single(array) => {
+            let rows = matrix(array)?;
+            detached(py, || conformal.calibrate(rows, labels, &uniforms))
+        }
+        Floats::Double(array) => {
+            let rows = matrix(array)?;
+            detached(py, || conformal.calibrate(rows, labels, &uniforms))
+        }
+    }?;
+    Ok(SetPredictor(predictor))
+}
+
+#[pymethods]
+impl SetPredictor {
+    /// Which classes are in the set of each row.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        probabilities: Floats<'py>,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyArray2<bool>>> {
+        let score = self.0.config.score;
+        let sets = match &probabilities {
+            Floats::Single(array) => {
+                let rows = matrix(array)?;
+                detached(py, || self.0.predict(rows, &uniforms(score, rows.rows(), seed)))
+            }
+            Floats::Double(array) => {
+                let rows = matrix(array)?;
+                detached(py, || self.0.predict(rows, &uniforms(score, rows.rows(), seed)))
+            }
+        }?;
+        mask(py, &sets)
+    }
+
+    /// Number of classes.
+    #[getter]
+    fn classes(&self) -> usize {
+        self.0.classes
+    }
+
+    /// The threshold of each class.
+    #[getter]
+    fn thresholds<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let of = |class| self.0.thresholds.of(class);
+        (0..self.0.classes as u32).map(of).collect::<Vec<f64>>().into_pyarray(py)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let text = serde_json::to_string(&slf.get().0).map_err(refuse)?;
+        Ok((slf.py().get_type::<SetPredictor>().getattr("from_text")?, (text,)))
+    }
+
+    /// What `__reduce__` wrote.
+    #[staticmethod]
+    fn from_text(text: &str) -> PyResult<Self> {
+        serde_json::from_str(text).map(SetPredictor).map_err(refuse)
+    }
+}

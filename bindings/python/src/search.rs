@@ -1,0 +1,81 @@
+//! The search for settings by observed labels.
+
+use cmrm::criterion::Criterion;
+use cmrm_fit::{FitConfig, Space, prepare, rows_to_search};
+use cmrm_train::train::Examples;
+use cmrm_train::tune::{SearchConfig, Setting, choose, search, standings};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::audit::named;
+use crate::errors::{detached_on, refuse};
+use crate::fit::Task;
+use crate::watch::Watch;
+
+/// What a search is asked to do, beside the task it searches for.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Wanted {
+    /// Lists of values as JSON, without the losses.
+    space: String,
+    losses: Vec<String>,
+    folds: usize,
+    criterion: String,
+}
+
+/// Searches: the best settings as JSON, and where every setting stands.
+#[pyfunction]
+pub fn search_settings<'py>(py: Python<'py>, task: Task<'py>, wanted: Wanted) -> PyResult<Bound<'py, PyDict>> {
+    let (config, loaded, tell) = (task.config()?, task.loaded()?, task.tell(py));
+    let mut space: Space = serde_json::from_str(&wanted.space).map_err(|error| refuse(format!("space: {error}")))?;
+    let losses = wanted.losses.iter().map(|loss| loss.parse()).collect::<Result<_, String>>();
+    space.losses = losses.map_err(|error| refuse(format!("losses: {error}")))?;
+    let criterion = named::<Criterion>("criterion", &wanted.criterion)?;
+    let candidates = space.candidates(&config).map_err(refuse)?;
+    let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.setting.clone()).collect();
+    let search_config = SearchConfig { folds: wanted.folds, criterion, seed: config.seed, ..SearchConfig::default() };
+    let trials = detached_on(py, task.threads(), |stop| {
+        let (prepared, _) = prepare(&config, &loaded).map_err(refuse)?;
+        let data = rows_to_search(&prepared).map_err(refuse)?;
+        drop(prepared);
+        let mut watch = Watch::new(stop, tell);
+        let examples = Examples::new(data.matrix().map_err(refuse)?, &data.labels);
+        let searched = search(&search_config, &settings, examples, data.classes.len(), Vec::new(), &mut watch);
+        watch.check()?;
+        Ok(searched.map_err(refuse)?.trials)
+    })?;
+    let choice = choose(&settings, &trials, criterion).ok_or_else(|| {
+        let first = trials.iter().find_map(|trial| trial.failure.clone()).unwrap_or_default();
+        refuse(format!("no setting could be judged by {}; {first}", criterion.name()))
+    })?;
+    let best = candidates.iter().find(|candidate| candidate.setting.name == choice.setting);
+    let best = best.ok_or_else(|| refuse("the chosen setting is not among those tried"))?;
+    let found = PyDict::new(py);
+    let rows = PyList::empty(py);
+    for (standing, candidate) in standings(&settings, &trials).iter().zip(&candidates) {
+        let row = values(py, &candidate.config)?;
+        row.set_item("setting", &standing.setting)?;
+        row.set_item("folds", standing.folds)?;
+        row.set_item("score", standing.verdict.and_then(|verdict| verdict.by(criterion)))?;
+        rows.append(row)?;
+    }
+    found.set_item("best", values(py, &best.config)?)?;
+    found.set_item("setting", choice.setting)?;
+    found.set_item("standings", rows)?;
+    Ok(found)
+}
+
+/// The settings that a search varies; nothing where the preset's own value stands.
+fn values<'py>(py: Python<'py>, config: &FitConfig) -> PyResult<Bound<'py, PyDict>> {
+    let values = PyDict::new(py);
+    values.set_item("preset", config.preset.name())?;
+    values.set_item("lam", config.lambda)?;
+    values.set_item("alpha", config.alpha)?;
+    values.set_item("temperature", config.temperature)?;
+    values.set_item("start", config.start)?;
+    values.set_item("loss", config.loss.to_string())?;
+    values.set_item("learning_rate", config.learning_rate)?;
+    values.set_item("l2", config.l2)?;
+    values.set_item("epochs", config.epochs)?;
+    Ok(values)
+}

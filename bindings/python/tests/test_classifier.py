@@ -1,0 +1,205 @@
+"""What the estimators add to scikit-learn's conventions."""
+
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.datasets import load_digits, make_classification
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import cmrm
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    X, clean = make_classification(800, n_features=12, n_informative=6, n_classes=3, class_sep=2.0, random_state=1)
+    names = np.array(["low", "middle", "high"])
+    labels, flipped = cmrm.inject_noise(names[clean], "symmetric:0.3", seed=2)
+    return X, labels, names[clean], flipped
+
+
+@pytest.fixture(scope="module")
+def model(noisy):
+    return cmrm.CMRMClassifier(base=True).fit(noisy[0], noisy[1])
+
+
+def test_wrong_labels_are_found_and_not_learned(model, noisy):
+    X, labels, clean, flipped = noisy
+    assert (model.predict(X) == clean).mean() > 0.9
+    issues = model.label_issues_
+    assert list(issues["given_label"]) == list(labels)
+    found = issues["is_label_issue"]
+    assert (found & flipped).sum() > 0.8 * flipped.sum()
+    assert (issues["suggested_label"][found & flipped] == clean[found & flipped]).mean() > 0.9
+    assert ((model.margins_ < 0) == found).all()
+    assert model.row_weights_[flipped].mean() < model.row_weights_[~flipped].mean()
+
+
+def test_digits_with_forty_percent_wrong_labels():
+    X, y = load_digits(return_X_y=True)
+    wrong, _ = cmrm.inject_noise(y[::2], "symmetric:0.4", seed=0)
+    robust = cmrm.CMRMClassifier().fit(X[::2], wrong)
+    plain = cmrm.CMRMClassifier(lam=0.0).fit(X[::2], wrong)
+    assert robust.score(X[1::2], y[1::2]) > plain.score(X[1::2], y[1::2]) + 0.02
+
+
+def test_sets_hold_what_was_asked_for(model, noisy):
+    X, labels, clean, _ = noisy
+    small, large = model.predict_set(X, coverage=0.6), model.predict_set(X, coverage=0.95)
+    assert small.shape == (800, 3) and (small <= large).all()
+    assert large[np.arange(800), np.searchsorted(model.classes_, clean)].mean() > 0.95
+    for score in ("aps", "raps"):
+        assert model.predict_set(X, score=score).any(axis=1).mean() > 0.9
+    with pytest.raises(ValueError, match="coverage = 1.5 is out of range"):
+        model.predict_set(X, coverage=1.5)
+    with pytest.raises(ValueError, match="fit with validation_share above 0"):
+        cmrm.CMRMClassifier(epochs=1, validation_share=0.0).fit(X, labels).predict_set(X)
+
+
+def test_a_pickle_holds_safetensors_and_nothing_native(model, noisy):
+    stored = pickle.dumps(model)
+    assert model._fitted.model_bytes() in stored
+    again = pickle.loads(stored)
+    assert (again.predict_proba(noisy[0]) == model.predict_proba(noisy[0])).all()
+    assert (again.predict_set(noisy[0]) == model.predict_set(noisy[0])).all()
+    assert pickle.dumps(pickle.loads(pickle.dumps(again))) == pickle.dumps(again)
+    with pytest.raises(ValueError, match="fit again in this process"):
+        again.report("never.html")
+
+
+def test_a_damaged_model_is_refused(model):
+    parts = list(model._fitted.__reduce__()[1])
+    arms = [(name, bytes(data[:-7])) for name, data in parts[3]]
+    with pytest.raises(ValueError):
+        type(model._fitted).from_parts(*parts[:3], arms, parts[4])
+
+
+def test_the_report_is_the_commands_page(model, tmp_path):
+    path = tmp_path / "out.html"
+    model.report(path)
+    page = path.read_text()
+    assert page.lower().startswith("<!doctype html>")
+    assert "middle" in page and "envelope" in page.lower()
+    with pytest.raises(OSError, match="nowhere"):
+        model.report(tmp_path / "nowhere" / "out.html")
+
+
+def test_threads_and_the_order_of_rows_do_not_matter(noisy):
+    X, labels, *_ = noisy
+    first = cmrm.CMRMClassifier(epochs=5, n_jobs=1).fit(X, labels)
+    order = np.random.default_rng(0).permutation(len(X))
+    second = cmrm.CMRMClassifier(epochs=5, n_jobs=3).fit(X[order], labels[order])
+    assert first._fitted.model_bytes() == second._fitted.model_bytes()
+    assert (first.margins_[order] == second.margins_).all()
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, lambda columns: pa.table(columns)])
+def test_tables_of_three_libraries_mean_the_same(make):
+    generator = np.random.default_rng(5)
+    rows = 300
+    columns = {
+        "size": generator.normal(size=rows),
+        "count": generator.integers(0, 9, rows),
+        "colour": generator.choice(["red", "green", "blue"], rows).tolist(),
+        "new": generator.random(rows) < 0.5,
+        "day": (np.datetime64("2024-01-01") + generator.integers(0, 500, rows)).astype("datetime64[us]"),
+    }
+    labels = np.where((columns["size"] > 0) ^ (np.array(columns["colour"]) == "red"), "a", "b")
+    table = make(columns)
+    model = cmrm.CMRMClassifier(epochs=3).fit(table, labels)
+    expected = cmrm.CMRMClassifier(epochs=3).fit(pd.DataFrame(columns), labels)
+    assert list(model.feature_names_in_) == list(columns)
+    assert model._fitted.model_bytes() == expected._fitted.model_bytes()
+    assert (model.predict_proba(table) == expected.predict_proba(pd.DataFrame(columns))).all()
+
+
+def test_missing_cells_are_refused_with_their_place_or_filled_in(noisy):
+    frame = pd.DataFrame({"x": [1.0, 2.0, np.nan, 4.0] * 10, "c": ["a", None, "b", "b"] * 10})
+    labels = [0, 1] * 20
+    with pytest.raises(ValueError, match=r"row 2, column 'x'.*missing"):
+        cmrm.CMRMClassifier(epochs=1).fit(frame, labels)
+    model = cmrm.CMRMClassifier(epochs=1, impute=True).fit(frame, labels)
+    assert model.predict_proba(frame).shape == (40, 2)
+    X = noisy[0].copy()
+    X[3, 1] = np.nan
+    cmrm.CMRMClassifier(epochs=1, impute=True).fit(X, noisy[1]).predict(X)
+
+
+def test_chunks_learn_as_well_as_the_whole(noisy):
+    X, labels, clean, _ = noisy
+    model = cmrm.CMRMClassifier(epochs=30)
+    for _ in range(30):
+        for part in np.array_split(np.arange(len(X)), 4):
+            model.partial_fit(X[part], labels[part], classes=["high", "low", "middle"])
+    assert (model.predict(X) == clean).mean() > 0.85
+    assert len(model.margins_) == 200
+    with pytest.raises(ValueError, match="is not one of the 3 classes"):
+        model.partial_fit(X[:4], ["low", "huge", "low", "low"])
+    again = pickle.loads(pickle.dumps(model))
+    again.partial_fit(X, labels)
+    fresh = cmrm.CMRMClassifier(epochs=30).fit(X, labels)
+    fresh.partial_fit(X, labels)
+    assert (fresh.predict(X) == clean).mean() > 0.85
+
+
+def test_the_search_chooses_and_tells(noisy):
+    X, labels, clean, _ = noisy
+    model = cmrm.CMRMClassifierCV(folds=3, epochs=12, lambdas=[0.0, 20.0], alphas=[0.5], temperatures=[0.2]).fit(X, labels)
+    assert (model.predict(X) == clean).mean() > 0.85
+    assert {"preset", "lam", "loss", "epochs"} <= set(model.best_params_)
+    table = pd.DataFrame(model.standings_)
+    assert len(table) > 3 and table["folds"].max() == 3
+    same = cmrm.CMRMClassifier(**model.best_params_).fit(X, labels)
+    assert same._fitted.model_bytes() == model._fitted.model_bytes()
+
+
+def test_it_works_in_pipelines_and_searches(noisy):
+    X, labels, *_ = noisy
+    pipeline = make_pipeline(StandardScaler(), cmrm.CMRMClassifier(epochs=3))
+    assert cross_val_score(pipeline, X, labels, cv=3).mean() > 0.5
+    search = GridSearchCV(cmrm.CMRMClassifier(epochs=3), {"alpha": [0.3, 0.5]}, cv=2, n_jobs=2).fit(X, labels)
+    assert search.best_params_["alpha"] in (0.3, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"epochs": 0}, ValueError, "epochs = 0 is out of range"),
+        ({"epochs": 2.5}, TypeError, "epochs: expected a whole number"),
+        ({"epochs": -1}, ValueError, "epochs = -1 is out of range"),
+        ({"alpha": 2.0}, ValueError, "alpha = 2 is out of range"),
+        ({"alpha": float("nan")}, ValueError, "alpha = nan is out of range"),
+        ({"model": "forest"}, ValueError, "unknown variant `forest`"),
+        ({"loss": "guess"}, ValueError, "unknown loss 'guess'"),
+        ({"loss": 3}, TypeError, "loss: expected a text"),
+        ({"hidden": "wide"}, TypeError, "hidden: expected"),
+        ({"hidden": (0,)}, ValueError, "hidden width = 0 is out of range"),
+        ({"validation_share": 1.0}, ValueError, "validation-share = 1 is out of range"),
+        ({"random_state": "yes"}, TypeError, "random_state: expected"),
+        ({"learning_rate": 1e30, "optimiser": "sgd"}, ValueError, "stopped in epoch"),
+        ({"model": "svm", "loss": "hinge"}, ValueError, "two classes"),
+    ],
+)
+def test_bad_settings_are_refused_in_words(noisy, settings, error, words):
+    with pytest.raises(error, match=words):
+        cmrm.CMRMClassifier(**{"epochs": 3, **settings}).fit(noisy[0], noisy[1])
+
+
+def test_progress_is_told_where_it_is_asked_for(noisy, capsys):
+    cmrm.CMRMClassifier(epochs=3, progress=True).fit(noisy[0], noisy[1])
+    assert "epoch" in capsys.readouterr().err
+    cmrm.CMRMClassifier(epochs=3).fit(noisy[0], noisy[1])
+    assert capsys.readouterr().err == ""
+
+
+def test_without_tqdm_there_are_lines(noisy, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    cmrm.CMRMClassifier(epochs=20, progress=True).fit(noisy[0], noisy[1])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1] == "cmrm: epoch 20/20" and len(lines) == 10

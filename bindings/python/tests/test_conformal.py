@@ -1,0 +1,63 @@
+"""Prediction sets."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from cmrm import conformal
+
+
+def problem(rows=4000, classes=6, seed=0):
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(classes, size=rows)
+    logits = generator.normal(size=(rows, classes)) + 2 * np.eye(classes)[labels]
+    probs = np.exp(logits)
+    return probs / probs.sum(axis=1, keepdims=True), labels
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("per_class", [False, True])
+@pytest.mark.parametrize("score", ["lac", "aps", "aps_randomised", "raps"])
+def test_coverage_is_what_was_asked_for(score, per_class, dtype):
+    probs, labels = problem()
+    probs = probs.astype(dtype)
+    predictor = conformal.calibrate(probs[:2000], labels[:2000], coverage=0.9, score=score, per_class=per_class)
+    sets = predictor.predict(probs[2000:])
+    found = conformal.evaluate(sets, labels[2000:])
+    assert abs(found["coverage"] - 0.9) < 0.03 or (score == "aps" and found["coverage"] > 0.9)
+    assert predictor.thresholds.shape == (6,)
+    again = pickle.loads(pickle.dumps(predictor))
+    assert (again.predict(probs[2000:]) == sets).all()
+
+
+def test_lac_is_its_formula():
+    probs, labels = problem(rows=500)
+    scores = np.sort(1 - probs[np.arange(250), labels[:250]])
+    limit = scores[int(np.ceil(251 * 0.8)) - 1]
+    sets = conformal.calibrate(probs[:250], labels[:250], coverage=0.8).predict(probs[250:])
+    assert (sets == (1 - probs[250:] <= limit)).all()
+
+
+def test_names_and_empty_sets():
+    probs, labels = problem(rows=400)
+    names = np.array(list("abcdef"))
+    by_name = conformal.calibrate(probs, names[labels], coverage=0.5, classes=names, allow_empty=False)
+    sets = by_name.predict(probs)
+    assert sets.any(axis=1).all()
+    assert not conformal.calibrate(probs, labels, coverage=0.5).predict(probs).any(axis=1).all()
+
+
+def test_bad_input_is_refused():
+    probs, labels = problem(rows=50)
+    with pytest.raises(ValueError, match="coverage = 0 is out of range"):
+        conformal.calibrate(probs, labels, coverage=0)
+    with pytest.raises(ValueError, match="unknown variant `magic`"):
+        conformal.calibrate(probs, labels, score="magic")
+    with pytest.raises(ValueError, match="sum"):
+        conformal.calibrate(probs * 0.9, labels)
+    with pytest.raises(ValueError, match="classes of the calibrated predictor: expected 6, found 5"):
+        short = probs[:, :5] / probs[:, :5].sum(axis=1, keepdims=True)
+        conformal.calibrate(probs, labels).predict(short)
+    with pytest.raises(TypeError, match="matrix of booleans"):
+        conformal.evaluate(probs, labels)

@@ -1,0 +1,18 @@
+"""scikit-learn's own checks of an estimator: all of them, none skipped or expected to fail."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cmrm import CMRMClassifier, CMRMClassifierCV
+
+SHORT = {"epochs": 20, "epoch_counts": [20], "folds": 2, "lambdas": [20.0], "alphas": [0.5], "temperatures": [0.2]}
+
+
+@parametrize_with_checks(
+    [
+        CMRMClassifier(),
+        CMRMClassifier(model="linear", optimiser="lbfgs", l2=1e-3),
+        CMRMClassifierCV(**SHORT, losses=["cross-entropy"], presets=["robust"]),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
