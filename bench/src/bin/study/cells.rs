@@ -1,5 +1,7 @@
 //! The cells of the study, and the order they run in: any beginning of it is spread evenly over all settings.
 
+use std::ops::Range;
+
 use cmrm::loss::LossConfig;
 use cmrm::rng::Rng;
 use serde::{Deserialize, Serialize};
@@ -8,8 +10,6 @@ use crate::sets::Set;
 
 /// Seeds of every setting with cross-entropy.
 pub const SEEDS: u64 = 5;
-/// With time left, cross-entropy goes on to this many.
-const MORE_SEEDS: u64 = 20;
 const ORDER_STREAM: u64 = 0x0cde;
 
 /// How labels go wrong.
@@ -64,26 +64,19 @@ impl Cell {
 }
 
 /// All cells in the order they run: cross-entropy first, the other losses as soon as it has been seen twice.
-pub fn cells(sets: &[Set], seeds: u64, losses: Option<&[String]>) -> Vec<Cell> {
+pub fn cells(sets: &[Set], seeds: Range<u64>, losses: Option<&[String]>) -> Vec<Cell> {
     let ce = LossConfig::CrossEntropy;
     let others = [LossConfig::Gce { q: 0.7 }, LossConfig::Focal { gamma: 2.0 }];
     let mut rounds: Vec<(LossConfig, u64)> = Vec::new();
-    for seed in 0..seeds {
+    for seed in seeds.clone() {
         rounds.push((ce, seed));
-        if seed >= 1 {
+        if seed > seeds.start {
             rounds.extend(others.map(|loss| (loss, seed - 1)));
         }
     }
-    rounds.extend(others.map(|loss| (loss, seeds - 1)));
+    rounds.extend(seeds.last().into_iter().flat_map(|seed| others.map(|loss| (loss, seed))));
     let wanted = |loss: &LossConfig| losses.is_none_or(|names| names.iter().any(|name| name == loss.name()));
-    let mut all = Vec::new();
-    for (loss, seed) in rounds.into_iter().filter(|(loss, _)| wanted(loss)) {
-        all.extend(round(sets, loss, seed));
-    }
-    if wanted(&ce) && seeds == SEEDS {
-        (seeds..MORE_SEEDS).for_each(|seed| all.extend(round(sets, ce, seed)));
-    }
-    all
+    rounds.into_iter().filter(|(loss, _)| wanted(loss)).flat_map(|(loss, seed)| round(sets, loss, seed)).collect()
 }
 
 /// Every setting once, shuffled so that no set and no kind of noise comes first.

@@ -1,13 +1,16 @@
 //! The study behind `docs/defaults.md`: which envelope helps, where, and what it costs.
 //!
 //! ```text
-//! study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] [--seeds N] [--losses A,B] [--arms A,B]
+//! study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B]
+//!           [--seeds N|FROM..TO] [--losses A,B] [--noises A,B] [--arms A,B] [--folds K]
 //! study report RESULTS.jsonl… > docs/defaults.md
 //! ```
 //!
-//! `run` adds one line a cell to OUT.jsonl and skips the cells that are there already. DATA_DIR has the folders `uci`,
+//! `run` adds one line a cell to OUT.jsonl and skips the cells that are there already. With `--folds` it judges arms as `cmrm
+//! tune` does, by observed labels in K folds of all rows that are learned from, and not by a hold-out. DATA_DIR has the folders `uci`,
 //! `features` and `cifar-n` that bench/README.md describes; sets whose files are missing are left out, and said so.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use cmrm_bench::Result;
@@ -26,8 +29,8 @@ fn main() -> Result<()> {
         Some("run") => run::run(&parse(arguments)?),
         Some("report") => report::report(&arguments.collect::<Vec<_>>()),
         _ => Err(
-            "usage: study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] [--seeds N] \
-                  [--losses A,B] [--arms A,B]\n       study report RESULTS.jsonl…"
+            "usage: study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] \
+                  [--seeds N|FROM..TO] [--losses A,B] [--noises A,B] [--arms A,B] [--folds K]\n       study report RESULTS.jsonl…"
                 .into(),
         ),
     }
@@ -42,10 +45,13 @@ pub struct Options {
     /// Which of how many parts of the cells.
     shard: (usize, usize),
     sets: Option<Vec<String>>,
-    seeds: u64,
+    seeds: Range<u64>,
     losses: Option<Vec<String>>,
+    noises: Option<Vec<String>>,
     /// Arms besides the base arm; all if absent.
     arms: Option<Vec<String>>,
+    /// Folds to judge by; 1 is a hold-out.
+    folds: usize,
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options> {
@@ -59,9 +65,11 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options> {
         threads,
         shard,
         sets: None,
-        seeds: cells::SEEDS,
+        seeds: 0..cells::SEEDS,
         losses: None,
+        noises: None,
         arms: None,
+        folds: 1,
     };
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -69,9 +77,14 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options> {
         match name.as_str() {
             "--minutes" => options.minutes = value.parse()?,
             "--threads" => options.threads = value.parse()?,
-            "--seeds" => options.seeds = value.parse()?,
+            "--seeds" => {
+                let (from, to) = value.split_once("..").unwrap_or(("0", &value));
+                options.seeds = from.parse()?..to.parse()?;
+            }
+            "--folds" => options.folds = value.parse()?,
             "--sets" => options.sets = list(),
             "--losses" => options.losses = list(),
+            "--noises" => options.noises = list(),
             "--arms" => options.arms = list(),
             "--shard" => {
                 let (part, parts) = value.split_once('/').ok_or("--shard takes I/N, as in 0/4")?;

@@ -13,7 +13,7 @@ use cmrm_bench::{Result, on_one_thread};
 use crate::Options;
 use crate::cells::{Cell, cells};
 use crate::sets::{NAMES, Set};
-use crate::train::{CellResult, train};
+use crate::train::{CellResult, key, train};
 
 pub fn run(options: &Options) -> Result<()> {
     let start = Instant::now();
@@ -26,9 +26,17 @@ pub fn run(options: &Options) -> Result<()> {
     }
     let done = finished(&options.out)?;
     let (part, parts) = options.shard;
-    let mut cells = cells(&sets, options.seeds, options.losses.as_deref());
+    let mut cells = cells(&sets, options.seeds.clone(), options.losses.as_deref());
+    cells.retain(|cell| {
+        options.noises.as_ref().is_none_or(|noises| noises.iter().any(|noise| noise == cell.noise.name()))
+    });
     let all = cells.len();
-    cells = cells.into_iter().skip(part).step_by(parts).filter(|cell| !done.contains(&cell.key(&sets))).collect();
+    cells = cells
+        .into_iter()
+        .skip(part)
+        .step_by(parts)
+        .filter(|cell| !done.contains(&key(cell, &sets, options.folds)))
+        .collect();
     eprintln!("{all} cells, {} here and not yet done", cells.len());
     let out = Mutex::new(OpenOptions::new().create(true).append(true).open(&options.out)?);
     let next = AtomicUsize::new(0);
@@ -58,8 +66,9 @@ fn work(
         if now + longest > 60.0 * options.minutes {
             return Ok(());
         }
-        let key = cell.key(sets);
-        let result = train(sets, cell, options.arms.as_deref()).map_err(|error| format!("{key}: {error}"))?;
+        let key = key(cell, sets, options.folds);
+        let result =
+            train(sets, cell, options.arms.as_deref(), options.folds).map_err(|error| format!("{key}: {error}"))?;
         longest = longest.max(result.seconds);
         let line = serde_json::to_string(&result).map_err(|error| error.to_string())? + "\n";
         let mut out = out.lock().map_err(|_| "another worker panicked".to_owned())?;

@@ -10,13 +10,14 @@ use cmrm_train::model::{Init, ModelConfig};
 use cmrm_train::optim::{AdamConfig, OptimiserConfig};
 use cmrm_train::predict::most_likely;
 use cmrm_train::schedule::ScheduleConfig;
-use cmrm_train::train::{ClassWeights, Examples, Method, Selection, Silent, TrainConfig, Trainer};
+use cmrm_train::train::{Arm, ClassWeights, Examples, Method, Selection, Silent, TrainConfig, Trained, Trainer};
+use cmrm_train::tune::{Progress, SearchConfig, Setting, Standing, search, standings};
 use serde::{Deserialize, Serialize};
 
 use crate::arms::arms_of;
 use crate::cells::{Cell, Model};
 use crate::sets::Set;
-use crate::split::parts;
+use crate::split::{Part, parts};
 
 /// A line of the results.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -34,7 +35,14 @@ pub struct CellResult {
     pub validation_rows: usize,
     pub test_rows: usize,
     pub seconds: f64,
+    /// Folds that the arms were judged by; 1 is a hold-out.
+    #[serde(default = "hold_out")]
+    pub folds: usize,
     pub arms: Vec<ArmResult>,
+}
+
+fn hold_out() -> usize {
+    1
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -72,39 +80,47 @@ fn recipe(model: Model, seed: u64) -> TrainConfig {
     }
 }
 
-pub fn train(sets: &[Set], cell: &Cell, wanted: Option<&[String]>) -> Result<CellResult> {
+/// What tells a result from every other.
+pub fn key(cell: &Cell, sets: &[Set], folds: usize) -> String {
+    let key = cell.key(sets);
+    if folds == 1 { key } else { format!("{key}/{folds} folds") }
+}
+
+pub fn train(sets: &[Set], cell: &Cell, wanted: Option<&[String]>, folds: usize) -> Result<CellResult> {
     let start = Instant::now();
     let set = &sets[cell.set];
-    let parts = parts(set, cell)?;
-    let examples = Examples::new(Matrix::new(&parts.train.x, set.width)?, &parts.train.labels);
+    let mut parts = parts(set, cell)?;
     let arms = arms_of(cell.loss, wanted);
-    let mut trainer = Trainer::new(recipe(cell.model, cell.seed), arms, set.classes, examples, None)?;
-    trainer.run(&mut Silent)?;
-    let trained = trainer.finish()?;
-
-    let held = Matrix::new(&parts.validation.x, set.width)?;
-    let probabilities =
-        trained.iter().map(|arm| arm.model.probabilities(held)).collect::<std::result::Result<Vec<_>, _>>()?;
-    let matrices =
-        probabilities.iter().map(|p| Matrix::new(p, set.classes)).collect::<std::result::Result<Vec<_>, _>>()?;
-    let jury = Jury::new(&matrices, &parts.validation.labels)?;
+    let validation_rows = parts.validation.labels.len();
+    let by_folds = if folds == 1 {
+        None
+    } else {
+        // As a user of `tune` would: judged fold by fold, then trained on everything.
+        parts.train.x.append(&mut parts.validation.x);
+        parts.train.labels.append(&mut parts.validation.labels);
+        Some(judge_by_folds(set, cell, &parts.train, &arms, folds)?)
+    };
+    let trained = fit(set, cell, &parts.train, arms)?;
+    let verdicts = match by_folds {
+        Some(verdicts) => verdicts,
+        None => judge(set, &trained, &parts.validation)?,
+    };
     let test = Matrix::new(&parts.test.x, set.width)?;
     let mut results = Vec::with_capacity(trained.len());
-    for (arm, probabilities) in trained.iter().zip(&probabilities) {
+    for (arm, verdict) in trained.iter().zip(verdicts) {
         let predicted = arm.model.predict(test)?;
         let mut counts = vec![0usize; set.classes];
         predicted.iter().for_each(|&class| counts[class as usize] += 1);
         let top = counts.iter().max().copied().unwrap_or(0);
-        let on_held: Vec<u32> = probabilities.chunks_exact(set.classes).map(most_likely).collect();
         results.push(ArmResult {
             name: arm.name.clone(),
             test: accuracy(&predicted, &parts.test.labels)?,
             top_share: top as f64 / predicted.len() as f64,
-            verdict: jury.judge(&on_held)?,
+            verdict,
         });
     }
     Ok(CellResult {
-        key: cell.key(sets),
+        key: key(cell, sets, folds),
         set: set.name.into(),
         model: cell.model,
         noise: cell.noise.name().into(),
@@ -113,9 +129,53 @@ pub fn train(sets: &[Set], cell: &Cell, wanted: Option<&[String]>) -> Result<Cel
         seed: cell.seed,
         wrong: parts.wrong,
         train_rows: parts.train.labels.len(),
-        validation_rows: parts.validation.labels.len(),
+        validation_rows,
         test_rows: parts.test.labels.len(),
         seconds: start.elapsed().as_secs_f64(),
+        folds,
         arms: results,
     })
 }
+
+fn fit(set: &Set, cell: &Cell, part: &Part, arms: Vec<Arm>) -> Result<Vec<Trained<f32>>> {
+    let examples = Examples::new(Matrix::new(&part.x, set.width)?, &part.labels);
+    let mut trainer = Trainer::new(recipe(cell.model, cell.seed), arms, set.classes, examples, None)?;
+    trainer.run(&mut Silent)?;
+    Ok(trainer.finish()?)
+}
+
+/// Every arm by the observed labels of rows it has not seen.
+fn judge(set: &Set, trained: &[Trained<f32>], held: &Part) -> Result<Vec<Verdict>> {
+    let x = Matrix::new(&held.x, set.width)?;
+    let probabilities =
+        trained.iter().map(|arm| arm.model.probabilities(x)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let matrices =
+        probabilities.iter().map(|p| Matrix::new(p, set.classes)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let jury = Jury::new(&matrices, &held.labels)?;
+    let verdicts = probabilities.iter().map(|probabilities| {
+        let predicted: Vec<u32> = probabilities.chunks_exact(set.classes).map(most_likely).collect();
+        jury.judge(&predicted)
+    });
+    Ok(verdicts.collect::<std::result::Result<Vec<_>, _>>()?)
+}
+
+/// Mean verdicts over the folds of `tune`'s own search; no arm is given up on the way.
+fn judge_by_folds(set: &Set, cell: &Cell, part: &Part, arms: &[Arm], folds: usize) -> Result<Vec<Verdict>> {
+    let examples = Examples::new(Matrix::new(&part.x, set.width)?, &part.labels);
+    let setting = |arm: &Arm| Setting {
+        name: arm.name.clone(),
+        train: recipe(cell.model, cell.seed),
+        arm: arm.clone(),
+        keep: true,
+    };
+    let settings: Vec<Setting> = arms.iter().map(setting).collect();
+    let config = SearchConfig { folds, seed: cell.seed, ..SearchConfig::default() };
+    let searched = search(&config, &settings, examples, set.classes, Vec::new(), &mut Unseen)?;
+    let verdict = |standing: Standing| standing.verdict.ok_or_else(|| format!("{}: diverged", standing.setting).into());
+    standings(&settings, &searched.trials).into_iter().map(verdict).collect()
+}
+
+/// A search that nobody watches.
+struct Unseen;
+
+impl Progress for Unseen {}

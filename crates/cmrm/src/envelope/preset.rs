@@ -14,7 +14,7 @@ pub enum Preset {
     /// Logit margins, interpolated quantile, divided by the weights, for the last quarter of the epochs.
     Authors,
     /// The paper's bounded form with a sharper filter, class by class, and a large weight that counts as far as labels are
-    /// in doubt, for the second half of the epochs. Chosen by the study in `docs/defaults.md`.
+    /// in doubt, after the first quarter of the epochs. Chosen by the study in `docs/defaults.md`.
     Robust,
 }
 
@@ -67,10 +67,10 @@ impl Preset {
                 ..paper
             },
             Preset::Robust => EnvelopeConfig {
-                lambda: 20.0,
+                lambda: 10.0,
                 alpha: 0.5,
                 temperature: 0.2,
-                start: Start::Fraction(0.5),
+                start: Start::Fraction(0.25),
                 scope: Scope::Class,
                 ceiling: Some(0.0),
                 scale: Scale::Doubt,

@@ -2,11 +2,12 @@
 
 use cmrm::criterion::Criterion;
 
-use super::results::Results;
+use super::results::{Results, Setting};
 use super::summary::table;
 use crate::sets::NAMES;
 use crate::train::{ArmResult, CellResult};
 
+const LOSS: &str = "cross-entropy";
 /// Points from the oracle that count as found.
 const CLOSE: f64 = 0.3;
 
@@ -52,19 +53,32 @@ fn test(arm: &ArmResult) -> f64 {
     100.0 * arm.test
 }
 
+/// All settings with cross-entropy: judged by folds where they were, by a hold-out elsewhere.
+fn judged<'a>(studied: &'a Results, searched: &'a Results, default: &str) -> Vec<(&'a Setting, Means<'a>)> {
+    let of = |(setting, _): &'a (Setting, _)| {
+        let cells = searched.of(setting, LOSS).or_else(|| studied.of(setting, LOSS))?;
+        Some((setting, Means::of(cells, default)?))
+    };
+    studied.settings.iter().filter_map(of).collect()
+}
+
 /// The rule 'best by observed' by data set: rows to judge by are few in the small ones.
-pub fn by_set(results: &Results, default: &str) -> String {
+pub fn by_set(studied: &Results, searched: &Results, default: &str) -> String {
+    let settings = judged(studied, searched, default);
     let rows = NAMES.iter().filter_map(|set| {
-        let of_set = results.settings.iter().filter(|(setting, _)| setting.set == *set);
-        let all: Vec<Means<'_>> =
-            of_set.filter_map(|(_, by_loss)| Means::of(by_loss.get("cross-entropy")?, default)).collect();
+        let all: Vec<&Means<'_>> = settings.iter().filter(|(setting, _)| setting.set == *set).map(|(_, m)| m).collect();
         let cell = all.first()?.cells[0];
+        let judges = if cell.folds > 1 {
+            format!("{} in {} folds", cell.train_rows, cell.folds)
+        } else {
+            cell.validation_rows.to_string()
+        };
         let distances: Vec<f64> = all.iter().map(|m| m.distance(&|arm| arm.verdict.observed)).collect();
         let close = distances.iter().filter(|&&distance| distance <= CLOSE).count();
         let mean = distances.iter().sum::<f64>() / distances.len() as f64;
         Some(vec![
             (*set).to_owned(),
-            cell.validation_rows.to_string(),
+            judges,
             cell.test_rows.to_string(),
             format!("{close} of {}", distances.len()),
             format!("{mean:.2}"),
@@ -77,13 +91,8 @@ pub fn by_set(results: &Results, default: &str) -> String {
 }
 
 /// A row for every rule: share of settings within the margin of the oracle, mean and largest distance.
-pub fn criteria(results: &Results, default: &str) -> String {
-    let settings: Vec<Means<'_>> = results
-        .settings
-        .iter()
-        .filter_map(|(_, by_loss)| by_loss.get("cross-entropy"))
-        .filter_map(|cells| Means::of(cells, default))
-        .collect();
+pub fn criteria(studied: &Results, searched: &Results, default: &str) -> String {
+    let settings: Vec<Means<'_>> = judged(studied, searched, default).into_iter().map(|(_, means)| means).collect();
     let place =
         |means: &Means<'_>, name: &str| means.cells[0].arms.iter().position(|arm| arm.name == name).unwrap_or(0);
     let row = |name: String, rule: &dyn Fn(&Means<'_>) -> usize| {

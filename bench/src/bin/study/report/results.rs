@@ -32,6 +32,11 @@ impl Setting {
         Setting { set: cell.set.clone(), model: cell.model, noise: cell.noise.clone(), rate: cell.rate, level }
     }
 
+    /// Whether both are the same; the level of human labels may differ by seed.
+    fn is(&self, other: &Setting) -> bool {
+        (&other.set, other.model, &other.noise, other.rate) == (&self.set, self.model, &self.noise, self.rate)
+    }
+
     /// Whether the default is chosen on it; it is judged on the others. Like the colours of a chessboard, so that every
     /// data set, model, noise and rate is in both halves.
     pub fn chooses(&self) -> bool {
@@ -52,7 +57,8 @@ pub struct Results {
 }
 
 impl Results {
-    pub fn read(paths: &[impl AsRef<Path>]) -> Result<Self> {
+    /// The cells of the files that pass.
+    pub fn read(paths: &[impl AsRef<Path>], pass: impl Fn(&CellResult) -> bool) -> Result<Self> {
         // The same cell may have been run again with other arms.
         let mut cells: BTreeMap<(String, Vec<String>), CellResult> = BTreeMap::new();
         for path in paths {
@@ -60,6 +66,9 @@ impl Results {
             for (row, line) in text.lines().enumerate() {
                 let cell: CellResult = serde_json::from_str(line)
                     .map_err(|error| format!("{}: line {}: {error}", path.as_ref().display(), row + 1))?;
+                if !pass(&cell) {
+                    continue;
+                }
                 let arms = cell.arms.iter().map(|arm| arm.name.clone()).collect();
                 cells.insert((cell.key.clone(), arms), cell);
             }
@@ -68,10 +77,7 @@ impl Results {
         let mut settings: Vec<(Setting, BTreeMap<String, Vec<CellResult>>)> = Vec::new();
         for cell in cells.into_values() {
             let setting = Setting::of(&cell);
-            let at = settings.iter().position(|(other, _)| {
-                (&other.set, other.model, &other.noise, other.rate)
-                    == (&setting.set, setting.model, &setting.noise, setting.rate)
-            });
+            let at = settings.iter().position(|(other, _)| other.is(&setting));
             let at = at.unwrap_or_else(|| {
                 settings.push((setting, BTreeMap::new()));
                 settings.len() - 1
@@ -94,6 +100,12 @@ impl Results {
             (!gains.is_empty()).then(|| gains.iter().sum::<f64>() / gains.len() as f64).filter(|_| pass(setting))
         };
         self.settings.iter().filter_map(|entry| Some((&entry.0, of_setting(entry)?))).collect()
+    }
+
+    /// The cells of a setting with this loss.
+    pub fn of(&self, setting: &Setting, loss: &str) -> Option<&[CellResult]> {
+        let (_, by_loss) = self.settings.iter().find(|(other, _)| other.is(setting))?;
+        by_loss.get(loss).map(Vec::as_slice)
     }
 
     /// Fewest and most seeds of a setting with this loss.
