@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::binary::BinaryCell;
 use crate::error::{Error, Result};
+use crate::figure::FigureCell;
 use crate::probe::ProbeCell;
 
 /// Version of the results. A change to what a cell computes raises it, and old results are not mistaken for new ones.
@@ -23,6 +24,8 @@ pub enum CellConfig {
     Binary(BinaryCell),
     /// Fits of a linear probe.
     Probe(ProbeCell),
+    /// What figures are drawn from.
+    Figures(FigureCell),
 }
 
 impl CellConfig {
@@ -75,13 +78,16 @@ pub struct CellResult {
     pub metrics: BTreeMap<String, f64>,
     /// How long it took on one core, shared steps included in the arm that made them.
     pub seconds: f64,
+    /// What figures are drawn from, of cells that are for figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<Box<cmrm_report::Report>>,
 }
 
 impl CellResult {
     /// The result of a cell.
     pub(crate) fn new(cell: &Cell, metrics: BTreeMap<String, f64>, took: Duration) -> Self {
         let Cell { config, data, .. } = cell.clone();
-        CellResult { format: FORMAT, config, data, metrics, seconds: took.as_secs_f64() }
+        CellResult { format: FORMAT, config, data, metrics, seconds: took.as_secs_f64(), figures: None }
     }
 }
 

@@ -63,7 +63,6 @@ pub(crate) struct Split {
     pub train: Vec<f32>,
     pub observed: Vec<u32>,
     /// Training labels before noise; for figures only.
-    #[allow(dead_code)] // figures
     pub clean: Vec<u32>,
     pub test: Vec<f32>,
     pub truth: Vec<u32>,

@@ -38,6 +38,9 @@ pub enum Error {
     /// Training refused or failed.
     #[error(transparent)]
     Train(#[from] cmrm_train::Error),
+    /// Records that do not belong together.
+    #[error(transparent)]
+    Run(#[from] cmrm_run::Error),
     /// Data that cannot be read.
     #[error(transparent)]
     Data(#[from] cmrm_data::Error),

@@ -7,7 +7,9 @@ use serde::Deserialize;
 use crate::binary::{ArmName, LossRow};
 use crate::data::TableData;
 use crate::error::{Error, Result};
+use crate::figure::Figures;
 use crate::probe::Probe;
+use crate::report::Images;
 
 /// The experiments of the repository, by name and text.
 const EMBEDDED: &[(&str, &str)] = &[
@@ -16,6 +18,9 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("binary-credit", include_str!("../../../reproduce/binary-credit.toml")),
     ("probe-cifar10n", include_str!("../../../reproduce/probe-cifar10n.toml")),
     ("probe-cifar100n", include_str!("../../../reproduce/probe-cifar100n.toml")),
+    ("images-cifar100", include_str!("../../../reproduce/images-cifar100.toml")),
+    ("figures-adult", include_str!("../../../reproduce/figures-adult.toml")),
+    ("figures-cifar10n", include_str!("../../../reproduce/figures-cifar10n.toml")),
 ];
 
 /// A table or figure of the paper.
@@ -35,6 +40,10 @@ pub struct Experiment {
     pub binary: Option<Binary>,
     /// A table of linear probes.
     pub probe: Option<Probe>,
+    /// A table of image runs that were made elsewhere.
+    pub images: Option<Images>,
+    /// Figures.
+    pub figures: Option<Figures>,
 }
 
 /// A table of one binary data set: losses × arms × metrics.
@@ -64,10 +73,12 @@ impl Experiment {
     /// Refuses what cannot be run, before anything is trained.
     fn check(&self, file: &str) -> Result<()> {
         let in_file = |error: Error| Error::experiment(file, error);
-        match (&self.binary, &self.probe) {
-            (Some(binary), None) => binary.check().map_err(in_file),
-            (None, Some(probe)) => probe.check().map_err(in_file),
-            _ => Err(Error::experiment(file, "needs one section of [binary] and [probe]")),
+        match (&self.binary, &self.probe, &self.images, &self.figures) {
+            (Some(binary), None, None, None) => binary.check().map_err(in_file),
+            (None, Some(probe), None, None) => probe.check().map_err(in_file),
+            (None, None, Some(_), None) => Ok(()),
+            (None, None, None, Some(figures)) => figures.check().map_err(in_file),
+            _ => Err(Error::experiment(file, "needs one section of [binary], [probe], [images] and [figures]")),
         }
     }
 
@@ -113,14 +124,15 @@ pub fn find(name: &str) -> Result<Experiment> {
         let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, error))?;
         return Experiment::parse(name, &text);
     }
-    let known = all()?;
-    let names: Vec<String> = known.iter().map(|experiment| experiment.name.clone()).collect();
-    known.into_iter().find(|experiment| experiment.name == name).ok_or_else(|| {
+    let known = EMBEDDED.iter().find(|(known, _)| *known == name);
+    let (_, text) = known.ok_or_else(|| {
+        let names: Vec<&str> = EMBEDDED.iter().map(|(name, _)| *name).collect();
         Error::Unknown(format!(
             "no experiment is called '{name}'; there are {}, or name a .toml file",
             names.join(", ")
         ))
-    })
+    })?;
+    Experiment::parse(&format!("reproduce/{name}.toml"), text)
 }
 
 #[cfg(test)]

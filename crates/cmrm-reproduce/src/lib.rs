@@ -13,6 +13,7 @@ mod cell;
 mod data;
 mod error;
 mod experiment;
+mod figure;
 mod plan;
 mod probe;
 mod queue;
@@ -24,10 +25,12 @@ pub use cell::{Cell, CellConfig, CellResult, FORMAT, Results, Store};
 pub use data::TableData;
 pub use error::{Error, Result};
 pub use experiment::{Binary, Experiment, all, find};
+pub use figure::{FigureCell, Figures};
 pub use plan::{Options, Shard};
 pub use probe::{FeatureFiles, Probe, ProbeArm, ProbeCell, Variant};
 pub use queue::{Event, Outcome};
 pub use report::{
-    Block, Comparison, Document, Printed, Report, Table, Verdict, csv, html, latex, markdown, printed, report,
+    Block, Comparison, Document, ImageRow, Images, Printed, Report, Table, Verdict, csv, html, latex, markdown,
+    printed, report,
 };
 pub use run::run;

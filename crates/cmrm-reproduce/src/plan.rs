@@ -12,6 +12,7 @@ use crate::cell::{Cell, CellConfig, Store};
 use crate::data::Table;
 use crate::error::Result;
 use crate::experiment::{Binary, Experiment};
+use crate::figure::{FigureGroup, Source};
 use crate::probe::{ProbeGroup, Probed};
 
 /// Part `part` of `of`, counted from one.
@@ -44,6 +45,8 @@ pub struct Options {
     pub only: Vec<String>,
     /// Only this part of the groups.
     pub shard: Option<Shard>,
+    /// Whether a report says how long the cells took; two runs then differ in it.
+    pub times: bool,
 }
 
 impl Options {
@@ -105,6 +108,25 @@ pub(crate) fn probes(
                 groups.push(ProbeGroup { probe, variant, arm, data, store });
             }
         }
+    }
+    Ok(groups)
+}
+
+/// All sets of figures. Shards count them by themselves.
+pub(crate) fn figures(
+    experiments: &[Experiment],
+    options: &Options,
+    places: &Places<'_>,
+    store: &Store,
+) -> Result<Vec<FigureGroup>> {
+    let mut groups = Vec::new();
+    for (at, experiment) in experiments.iter().filter(|experiment| experiment.figures.is_some()).enumerate() {
+        let Some(figures) = experiment.figures.as_ref().filter(|_| !options.leaves_out(at + 1)) else { continue };
+        let (_, cell) = figures.resolve()?;
+        let source = Source::load(&cell, places.cache, places.folder)?;
+        let config = CellConfig::Figures(cell.clone());
+        let named = Cell { name: experiment.name.clone(), config, data: source.checksum().to_owned() };
+        groups.push(FigureGroup { cell: named, figures: cell, source, store: store.clone() });
     }
     Ok(groups)
 }

@@ -9,7 +9,7 @@ use cmrm_data::catalogue::Cache;
 use crate::cell::Store;
 use crate::error::Result;
 use crate::experiment::Experiment;
-use crate::plan::{Options, Places, groups, probes};
+use crate::plan::{Options, Places, figures, groups, probes};
 use crate::queue::{Event, Outcome, Queue};
 
 /// Trains what is missing of `experiments` on `threads` cores, for at most `time`, and writes it into `out`. Files of
@@ -35,6 +35,12 @@ pub fn run(
     }
     for group in groups(experiments, options, &places, &store)?.into_iter().map(Arc::new) {
         if !group.missing().is_empty() {
+            cost += group.cost();
+            tasks.push(group.task());
+        }
+    }
+    for group in figures(experiments, options, &places, &store)? {
+        if group.is_missing() {
             cost += group.cost();
             tasks.push(group.task());
         }

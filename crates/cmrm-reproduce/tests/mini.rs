@@ -20,7 +20,7 @@ fn train(experiment: &Experiment, options: &Options, data: &Path, out: &Path, th
 /// The report in all its forms.
 fn written(experiment: &Experiment, cells: &[PathBuf]) -> [String; 4] {
     let results = Results::read(cells).unwrap();
-    let report = report(std::slice::from_ref(experiment), &results, &Options::default()).unwrap();
+    let report = report(std::slice::from_ref(experiment), &results, &Options::default(), Path::new(".")).unwrap();
     let document = &report.document;
     [markdown(document, "figures"), csv(&report.comparisons), latex(document), html(document)]
 }
@@ -59,7 +59,7 @@ fn all_protocols_run_and_the_report_says_what_was_found() {
     assert!(tex.contains("\\toprule") && tex.matches("\\begin{table}").count() == 3 && !tex.contains("5 %"));
     assert!(page.contains("<table>") && page.contains("<code>penalise</code>"));
     let results = Results::read(&cells).unwrap();
-    let found = report(&[binary()], &results, &Options::default()).unwrap().comparisons;
+    let found = report(&[binary()], &results, &Options::default(), Path::new(".")).unwrap().comparisons;
     let accuracy = found.iter().find(|c| c.arm == "base" && c.metric == "accuracy").unwrap();
     assert!((60.0..100.0).contains(&accuracy.mean), "{accuracy:?}");
     // The verdicts follow from the intervals.
@@ -145,10 +145,69 @@ fn probes_choose_by_observed_labels_and_fit_on_all_rows() {
     let [text, ..] = written(&probe, std::slice::from_ref(&out));
     assert!(text.contains("| some | `base` |") && text.contains("| `robust` |"), "{text}");
     assert_eq!(train(&probe, &Options::default(), folder.path(), &out, 1), Outcome::default());
-    fs::write(folder.path().join("labels.csv"), "noisy,clean\n1,1\n").unwrap();
+    fs::write(folder.path().join("labels.csv"), "noisy,clean_label\n1,1\n").unwrap();
     let options = Options::default();
     let error = run(&[probe], &options, &Cache::at(folder.path()), &out, 1, None, &|_| {}).unwrap_err().to_string();
     assert!(error.contains("labels.csv") && error.contains("1 labels for 240 rows"), "{error}");
+}
+
+#[test]
+fn figures_are_drawn_from_a_table_and_from_a_probe() {
+    let folder = tempfile::tempdir().unwrap();
+    write_blobs(folder.path());
+    let mini = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mini");
+    for (file, row, arm, expected) in [
+        ("binary.toml", "LR", "penalise", &["margins", "losses", "filtered", "threshold", "confidence"][..]),
+        ("probe.toml", "some", "paper", &["margins", "sensitivity", "density", "threshold"]),
+    ] {
+        let text = format!(
+            "name = \"mini-figures\"\ntitle = \"Figures\"\npaper = \"nowhere\"\n[figures]\nof = {:?}\nrow = \"{row}\"\n\
+             arm = \"{arm}\"\nalphas = [0.1, 0.3]\nlambdas = [0.1, 1.0]\n",
+            mini.join(file)
+        );
+        let figures = Experiment::parse("figures.toml", &text).unwrap();
+        let out = folder.path().join(row);
+        let outcome = train(&figures, &Options::default(), folder.path(), &out, 1);
+        assert!(outcome.failed.is_empty() && outcome.done == 1, "{outcome:?}");
+        let [text, _, _, page] = written(&figures, std::slice::from_ref(&out));
+        for figure in expected {
+            assert!(text.contains(&format!("(figures/mini-figures-{figure}.svg)")), "{figure} in\n{text}");
+        }
+        assert!(page.matches("<figure>").count() >= expected.len() && !page.contains("NaN"));
+        assert_eq!(train(&figures, &Options::default(), folder.path(), &out, 1), Outcome::default());
+    }
+    let unknown =
+        "name = \"x\"\ntitle = \"\"\npaper = \"\"\n[figures]\nof = \"binary-adult\"\nrow = \"LR\"\narm = \"base\"\n";
+    let error = Experiment::parse("x.toml", unknown).unwrap_err().to_string();
+    assert!(error.contains("binary-adult has no envelope 'base'"), "{error}");
+}
+
+#[test]
+fn image_results_are_compared_by_seed_and_their_absence_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "name = \"images-cifar100\"\ntitle = \"Images\"\npaper = \"\"\n[images]\nresults = \"runs\"\n[[images.rows]]\n\
+                protocol = \"authors\"\nrow = \"CE\"\nsetting = \"20 %\"\nplans = [\"p\"]\nbase = \"ce\"\narms = [\"authors\", \"robust\"]\n";
+    let images = Experiment::parse("images.toml", text).unwrap();
+    let written = || {
+        let report = report(std::slice::from_ref(&images), &Results::default(), &Options::default(), folder.path());
+        markdown(&report.unwrap().document, "figures")
+    };
+    assert!(written().contains("no results in runs"));
+    fs::create_dir(folder.path().join("runs")).unwrap();
+    let line = |arm: &str, seed: u64, accuracy: f64| {
+        format!(
+            "{{\"plan\":\"p\",\"arm\":\"{arm}\",\"seed\":{seed},\"accuracy\":{accuracy},\"mean_set_size\":4.5,\"more\":1}}\n"
+        )
+    };
+    let lines =
+        [line("ce", 0, 0.64), line("ce", 1, 0.65), line("authors", 1, 0.66), line("authors", 0, 0.655)].concat();
+    fs::write(folder.path().join("runs/results.jsonl"), lines).unwrap();
+    let text = written();
+    assert!(text.contains("| 64.50 ± 0.71 |") && text.contains("65.16 %") && text.contains("66.32 %"), "{text}");
+    assert!(text.contains("Not run: robust (20 %)"), "{text}");
+    fs::write(folder.path().join("runs/results2.jsonl"), "{}").unwrap();
+    let error = report(&[images], &Results::default(), &Options::default(), folder.path()).unwrap_err().to_string();
+    assert!(error.contains("results2.jsonl") && error.contains("line 1"), "{error}");
 }
 
 /// Three blobs in four dimensions, a fifth of the labels wrong in one of two columns.
@@ -169,7 +228,7 @@ fn write_blobs(folder: &Path) {
     let column = |of: &dyn Fn(usize) -> usize| (0..240).map(of).collect::<Vec<_>>();
     let noisy = column(&|i| if i % 5 == 0 { (labels[i] + 1) % 3 } else { labels[i] });
     let table: String = (0..240).map(|i| format!("{},{}\n", noisy[i], labels[i])).collect();
-    fs::write(folder.join("labels.csv"), format!("noisy,clean\n{table}")).unwrap();
+    fs::write(folder.join("labels.csv"), format!("noisy,clean_label\n{table}")).unwrap();
     let truth: String = labels.iter().map(|label| format!("{label}\n")).collect();
     fs::write(folder.join("test-labels.csv"), format!("label\n{truth}")).unwrap();
 }

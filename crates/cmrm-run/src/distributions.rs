@@ -5,7 +5,6 @@ use cmrm::theory::{Bandwidth, MarginDensity, clean_label_check, gap_curve, tight
 use cmrm_report::{CleanCheck, Confidence, Density, Margins};
 
 use crate::error::Result;
-use crate::report::Found;
 use crate::rows::TrainingRows;
 
 const MARGIN_BINS: usize = 40;
@@ -21,17 +20,42 @@ const RADIUS: f64 = 0.5;
 /// Batches drawn to see how far their τ is from that of all rows.
 const TRIALS: usize = 200;
 
-pub(super) struct Distributions {
+/// What the distributions are of.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// What training saw of the rows, by the arm that the report is about.
+    pub rows: &'a TrainingRows<'a>,
+    /// Probabilities of the training rows, by that arm.
+    pub probabilities: &'a [f32],
+    /// Probabilities of the training rows, by the base arm.
+    pub base: Option<&'a [f32]>,
+    /// Labels of the training rows before any noise, where they are known.
+    pub clean: Option<&'a [u32]>,
+    /// Share of the margins below the threshold.
+    pub alpha: f64,
+    /// Rows of a batch; 0 for all.
+    pub batch: usize,
+    /// Seed of the batches that are drawn.
+    pub seed: u64,
+}
+
+/// Margins, their density with what theory says of τ, and confidences.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distributions {
+    /// Margins of the training rows.
     pub margins: Margins,
+    /// Their density; nothing where all margins are equal.
     pub density: Option<Density>,
+    /// Probability of the observed label, by observed class.
     pub confidence: Vec<Confidence>,
 }
 
-pub(super) fn of(found: &Found<'_>) -> Result<Distributions> {
-    let (rows, alpha) = (found.rows, found.envelope.alpha);
+/// The distributions of a report.
+pub fn distributions(found: &Seen<'_>) -> Result<Distributions> {
+    let (rows, alpha) = (found.rows, found.alpha);
     let margins = rows.margin;
     let batch = if found.batch == 0 { margins.len() } else { found.batch.min(margins.len()) };
-    let curve = gap_curve(margins, alpha, &[batch], TRIALS, found.summary.seed)?;
+    let curve = gap_curve(margins, alpha, &[batch], TRIALS, found.seed)?;
     let mut density = density(margins, curve.tau, batch)?;
     if let Some(density) = &mut density {
         density.seen = curve.points.first().map(|point| (point.mean_gap, point.gap_95));

@@ -13,6 +13,7 @@ pub mod summary;
 mod suspects;
 
 pub use cards::{Cards, FEW_COLUMNS, MANY_COLUMNS, PICTURE_BYTES, Record, SUSPECTS, fitting};
+pub use distributions::{Distributions, Seen, distributions};
 pub use error::{Error, Result};
 pub use info::{FORMAT, RunInfo, RunKind};
 pub use report::{Found, report};

@@ -7,7 +7,7 @@ use cmrm_report::{
 };
 
 use crate::BASE;
-use crate::distributions;
+use crate::distributions::{Seen, distributions};
 use crate::error::Result;
 use crate::judge::Measured;
 use crate::rows::TrainingRows;
@@ -42,7 +42,15 @@ pub struct Found<'a> {
 /// Every number of the report.
 pub fn report(found: Found<'_>) -> Result<Report> {
     let (summary, rows) = (found.summary, found.rows);
-    let distributions = distributions::of(&found)?;
+    let distributions = distributions(&Seen {
+        rows,
+        probabilities: found.probabilities,
+        base: found.base,
+        clean: found.clean,
+        alpha: found.envelope.alpha,
+        batch: found.batch,
+        seed: summary.seed,
+    })?;
     Ok(Report {
         schema: SCHEMA.into(),
         data: summary.data.name.clone(),

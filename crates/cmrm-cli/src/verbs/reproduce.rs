@@ -47,6 +47,9 @@ pub struct ReportArgs {
     /// Only these losses.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub only: Vec<String>,
+    /// Say how long the cells took; two runs then differ in that.
+    #[arg(long)]
+    pub times: bool,
 }
 
 #[derive(Debug, Args)]
@@ -106,7 +109,7 @@ fn cache(data: Option<&Path>) -> Result<Cache> {
 }
 
 fn train(args: &RunArgs, threads: Option<usize>, terminal: &Terminal) -> Result<ExitCode> {
-    let options = Options { seeds: args.seeds, only: args.only.clone(), shard: args.shard };
+    let options = Options { seeds: args.seeds, only: args.only.clone(), shard: args.shard, times: false };
     let time = match args.minutes {
         Some(minutes) if !(0.0..1e6).contains(&minutes) => {
             return Err(Failure::input(format!("--minutes {minutes}: expected a number from 0 to a million")));
@@ -156,8 +159,8 @@ fn in_words(time: Duration) -> String {
 
 fn report(args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
     let results = Results::read(&args.cells)?;
-    let options = Options { seeds: args.seeds, only: args.only.clone(), shard: None };
-    let report = cmrm_reproduce::report(&named(&args.names)?, &results, &options)?;
+    let options = Options { seeds: args.seeds, only: args.only.clone(), shard: None, times: args.times };
+    let report = cmrm_reproduce::report(&named(&args.names)?, &results, &options, Path::new("."))?;
     let Some(folder) = &args.out else {
         terminal.data(markdown(&report.document, FIGURES).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
@@ -171,8 +174,8 @@ fn report(args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
         (folder.join("reproduction.html"), html(&report.document)),
     ];
     for block in &report.document.blocks {
-        if let Block::Figure(figure) = block {
-            files.push((figures.join(format!("{}.svg", figure.id)), cmrm_report::svg(figure)));
+        if let Block::Figure(file, figure) = block {
+            files.push((figures.join(format!("{file}.svg")), cmrm_report::svg(figure)));
         }
     }
     for (path, text) in &files {

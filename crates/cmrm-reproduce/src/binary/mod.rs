@@ -6,7 +6,7 @@ mod train;
 
 pub use arm::ArmName;
 pub(crate) use judge::{METRICS, Metric};
-pub(crate) use train::{Group, model};
+pub(crate) use train::{Group, fork_config, model, seconds_of};
 
 use cmrm::envelope::binary::{BinaryConfig, Direction, TailNormaliser, ThresholdKind};
 use cmrm::envelope::{EnvelopeConfig, Preset, Start};

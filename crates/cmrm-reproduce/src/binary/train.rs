@@ -112,7 +112,7 @@ impl Group {
     fn binary<'a>(&self, cell: &'a Cell) -> Option<&'a BinaryCell> {
         match &cell.config {
             CellConfig::Binary(cell) => Some(cell),
-            CellConfig::Probe(_) => None,
+            CellConfig::Probe(_) | CellConfig::Figures(_) => None,
         }
     }
 

@@ -4,7 +4,7 @@ mod data;
 mod train;
 
 pub(crate) use data::Probed;
-pub(crate) use train::{ProbeGroup, choose};
+pub(crate) use train::{ProbeGroup, choose, fit, settings};
 
 use cmrm::envelope::{EnvelopeConfig, Preset, Start};
 use cmrm::loss::LossConfig;

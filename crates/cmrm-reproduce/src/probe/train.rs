@@ -159,7 +159,8 @@ fn folds_of(labels: &[u32], classes: usize, folds: usize) -> Vec<usize> {
     labels.iter().map(place).collect()
 }
 
-fn settings(config: &ProbeCell) -> TrainConfig {
+/// Settings of a fit.
+pub(crate) fn settings(config: &ProbeCell) -> TrainConfig {
     TrainConfig {
         model: ModelConfig::linear(),
         method: Method::FullBatch(LbfgsConfig::default()),
@@ -174,7 +175,7 @@ fn settings(config: &ProbeCell) -> TrainConfig {
 }
 
 /// One fit, from given parameters or from zero.
-fn fit(
+pub(crate) fn fit(
     x: Matrix<'_, f32>,
     labels: &[u32],
     config: &ProbeCell,

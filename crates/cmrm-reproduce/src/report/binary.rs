@@ -1,14 +1,18 @@
 //! Tables of a binary experiment.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::Report;
 use super::compare::{Comparison, Verdict, measure, with_interval, with_spread};
 use super::document::Table;
+use super::printed::{Printed, printed};
 use super::sentences;
-use super::{Report, printed};
 use crate::binary::{ArmName, LossRow, METRICS, Metric};
 use crate::cell::{CellConfig, Results};
 use crate::error::Result;
 use crate::experiment::Binary;
-use crate::plan::Options;
+use crate::plan::{Options, cells_of};
 
 /// A way to compare the same cells.
 pub(super) struct Protocol {
@@ -78,7 +82,10 @@ pub(super) fn write(
         };
         for row in binary.rows.iter().filter(|row| options.wants(&row.name)) {
             let arms = std::iter::once(protocol.base).chain(protocol.arms.iter().copied());
-            for arm in arms.filter(|arm| row.arms.contains(arm)) {
+            // A base arm that ends at the fork is the arm that is stopped there.
+            let cell = |arm| row.cell(&binary.data, binary.noise, arm, 0);
+            let differs = |arm: &ArmName| *arm == protocol.base || cell(*arm) != cell(protocol.base);
+            for arm in arms.filter(|arm| row.arms.contains(arm) && differs(arm)) {
                 let of_arm = compare(name, protocol, binary, row, arm, results, seeds)?;
                 table.rows.extend(lines(row, arm, protocol, &of_arm));
                 found.extend(of_arm);
@@ -90,15 +97,54 @@ pub(super) fn write(
         report.document.text("No results yet: `cmrm reproduce run` makes them.");
         return Ok(());
     }
+    report.document.text(complete(binary, results, options));
     for text in sentences::of_binary(binary, &found) {
         report.document.text(text);
     }
-    if !printed::printed()?.iter().any(|number| number.experiment == name) {
+    let numbers: Vec<Printed> = printed()?.into_iter().filter(|number| number.experiment == name).collect();
+    if numbers.iter().all(|number| number.elsewhere) {
         report.document.text("Printed numbers of this table: not available here.");
     }
+    report.document.table(beside(&numbers, &found));
     tables.into_iter().for_each(|table| report.document.table(table));
     report.comparisons.extend(found);
     Ok(())
+}
+
+/// How many of the wanted cells there are, and what they took where that is wanted.
+fn complete(binary: &Binary, results: &Results, options: &Options) -> String {
+    let mut keys = BTreeMap::new();
+    for seed in 0..options.seeds(binary.seeds) {
+        for row in binary.rows.iter().filter(|row| options.wants(&row.name)) {
+            for (_, config) in cells_of(binary, row, seed) {
+                keys.insert(config.key(), results.get(&config).map(|result| result.seconds));
+            }
+        }
+    }
+    let there: Vec<f64> = keys.values().copied().flatten().collect();
+    let mut text = format!("{} of {} cells are there.", there.len(), keys.len());
+    if options.times {
+        let _ = write!(text, " They took {:.0} core-seconds.", there.iter().sum::<f64>());
+    }
+    text
+}
+
+/// Numbers from elsewhere, ours beside them.
+fn beside(numbers: &[Printed], found: &[Comparison]) -> Table {
+    let row = |number: &Printed| {
+        let same = |c: &&Comparison| (&c.row, &c.arm, &c.metric) == (&number.row, &number.arm, &number.metric);
+        let ours = found.iter().find(same).map_or_else(String::new, |c| {
+            let spread = cmrm::conformal::Spread { mean: c.mean, standard_deviation: c.deviation };
+            format!("{} ({} seeds)", with_spread(spread, c.pairs, 2), c.pairs)
+        });
+        let arm = format!("`{}`", number.arm);
+        vec![number.row.clone(), arm, number.metric.clone(), number.text(), number.place.clone(), ours]
+    };
+    Table {
+        caption: "Beside numbers from elsewhere.".into(),
+        columns: ["loss", "arm", "metric", "there", "where", "here"].map(Into::into).to_vec(),
+        rows: numbers.iter().map(row).collect(),
+    }
 }
 
 /// All metrics of an arm over the seeds that it and its base have; nothing where there are none.

@@ -20,8 +20,8 @@ pub enum Block {
     Text(String),
     /// A table.
     Table(Table),
-    /// A figure.
-    Figure(Box<Figure>),
+    /// A figure, and the name of its file without an ending.
+    Figure(String, Box<Figure>),
 }
 
 /// A report before it becomes Markdown, HTML or LaTeX.

@@ -3,6 +3,8 @@
 mod binary;
 mod compare;
 mod document;
+mod figures;
+mod images;
 mod printed;
 mod probe;
 mod render;
@@ -10,8 +12,11 @@ mod sentences;
 
 pub use compare::{Comparison, Verdict};
 pub use document::{Block, Document, Table};
+pub use images::{ImageRow, Images};
 pub use printed::{Printed, printed};
 pub use render::{csv, html, latex, markdown};
+
+use std::path::Path;
 
 use crate::cell::Results;
 use crate::error::Result;
@@ -27,8 +32,9 @@ pub struct Report {
     pub comparisons: Vec<Comparison>,
 }
 
-/// The report of `experiments` from what is there of their results.
-pub fn report(experiments: &[Experiment], results: &Results, options: &Options) -> Result<Report> {
+/// The report of `experiments` from what is there of their results; `root` is that of the repository, where results of
+/// image runs are looked for.
+pub fn report(experiments: &[Experiment], results: &Results, options: &Options, root: &Path) -> Result<Report> {
     let mut report = Report::default();
     report.document.heading(1, "The paper again");
     for text in sentences::INTRODUCTION {
@@ -46,6 +52,12 @@ pub fn report(experiments: &[Experiment], results: &Results, options: &Options) 
         }
         if let Some(probe) = &experiment.probe {
             probe::write(&mut report, &experiment.name, probe, results, options)?;
+        }
+        if let Some(images) = &experiment.images {
+            images::write(&mut report, &experiment.name, images, root)?;
+        }
+        if let Some(figures) = &experiment.figures {
+            figures::write(&mut report, &experiment.name, figures, results)?;
         }
     }
     Ok(report)

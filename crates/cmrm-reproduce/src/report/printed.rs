@@ -22,8 +22,11 @@ pub struct Printed {
     /// Its unit.
     #[serde(default)]
     pub unit: String,
-    /// Where the paper has it.
+    /// Where it stands: a table of the paper, or whose other run it is.
     pub place: String,
+    /// Whether it is another run's and not the paper's.
+    #[serde(default)]
+    pub elsewhere: bool,
 }
 
 impl Printed {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use cmrm_report::{escape, inline_svg};
+use cmrm_report::{escape, svg};
 
 use super::compare::Comparison;
 use super::document::{Block, Document, Table};
@@ -15,8 +15,8 @@ pub fn markdown(document: &Document, figures: &str) -> String {
         let _ = match block {
             Block::Heading(level, text) => writeln!(out, "{} {text}\n", "#".repeat(*level)),
             Block::Text(text) => writeln!(out, "{text}\n"),
-            Block::Figure(figure) => {
-                writeln!(out, "![{}]({figures}/{}.svg)\n\n{}\n", figure.alt, figure.id, figure.note)
+            Block::Figure(file, figure) => {
+                writeln!(out, "![{}]({figures}/{file}.svg)\n\n{}\n", figure.alt, figure.note)
             }
             Block::Table(table) => {
                 let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
@@ -39,22 +39,13 @@ pub fn html(document: &Document) -> String {
          th,td{padding:.2rem .5rem;border-bottom:1px solid #ccc;text-align:left;white-space:nowrap}\
          caption{text-align:left;font-size:15px;padding:.5rem 0}",
     );
-    for ink in cmrm_report::Ink::ALL {
-        let [r, g, b] = ink.on_paper();
-        let _ = write!(out, ".f-{0}{{fill:#{r:02x}{g:02x}{b:02x}}}.s-{0}{{stroke:#{r:02x}{g:02x}{b:02x}}}", ink.name());
-    }
     out += "</style>\n<body>\n";
     for block in &document.blocks {
         let _ = match block {
             Block::Heading(level, text) => writeln!(out, "<h{level}>{}</h{level}>", marked(text)),
             Block::Text(text) => writeln!(out, "<p>{}</p>", marked(text)),
-            Block::Figure(figure) => {
-                writeln!(
-                    out,
-                    "<figure>{}<figcaption>{}</figcaption></figure>",
-                    inline_svg(figure),
-                    escape(&figure.note)
-                )
+            Block::Figure(_, figure) => {
+                writeln!(out, "<figure>{}<figcaption>{}</figcaption></figure>", svg(figure), escape(&figure.note))
             }
             Block::Table(table) => writeln!(out, "{}", html_table(table)),
         };
@@ -112,7 +103,7 @@ pub fn latex(document: &Document) -> String {
                     line(&table.columns)
                 );
             }
-            Block::Text(_) | Block::Figure(_) => {}
+            Block::Text(_) | Block::Figure(..) => {}
         }
     }
     out

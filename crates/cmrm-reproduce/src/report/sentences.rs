@@ -51,8 +51,8 @@ pub(super) fn of_binary(binary: &Binary, found: &[Comparison]) -> Vec<String> {
                 continue;
             }
             texts.push(format!(
-                "**Protocol `{}`, `{}`: that the envelope helps every loss {}.** Of {all} comparisons (loss × metric) \
-                 {better} are better, {worse} worse, {open} open. {}; {}.",
+                "**Protocol `{}`, `{}`: that the envelope helps every loss {}.** {all} comparisons (loss × \
+                 metric): {better} better, {worse} worse, {open} open. {}; {}.",
                 protocol.name,
                 arm.name(),
                 claim(counts),
@@ -98,7 +98,7 @@ fn stopped(binary: &Binary, found: &[Comparison]) -> Option<String> {
         .collect();
     (better + worse + open > 0).then(|| {
         format!(
-            "Stopping the base arm early ({}): {better} comparisons better than going on, {worse} worse, {open} open. {}; {}.",
+            "Stopping the base arm early ({}) against going on: {better} comparisons better, {worse} worse, {open} open. {}; {}.",
             steps.join(", "),
             by_loss(found, "schedule", ArmName::BaseWarm, "accuracy"),
             by_loss(found, "schedule", ArmName::BaseWarm, "AUROC"),
