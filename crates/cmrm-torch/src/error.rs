@@ -31,6 +31,19 @@ pub enum Error {
     /// Settings that do not fit together.
     #[error("{0}")]
     Settings(String),
+    /// Stopped from outside; nothing was written.
+    #[error("interrupted; nothing was written")]
+    Interrupted,
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        let (kind, error) = (error.kind(), cmrm_data::Error::from(error));
+        match cmrm_files::way_out(kind) {
+            "" => Error::Data(error),
+            way_out => Error::Data(error.way_out(way_out)),
+        }
+    }
 }
 
 impl Error {

@@ -10,6 +10,8 @@ pub mod error;
 pub mod libtorch;
 pub mod network;
 pub mod objective;
+#[cfg(feature = "onnx")]
+pub mod onnx;
 pub mod plan;
 pub mod speed;
 pub mod tables;

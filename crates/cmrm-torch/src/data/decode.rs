@@ -76,7 +76,7 @@ fn pack(files: &[PathBuf], decoded: &[Decoded]) -> Result<Images> {
         return Err(Error::in_file(
             &files[at],
             format!(
-                "{w}×{h} pixels, and {} has {width}×{height}; give the plan a `size`, to which all are scaled and cut",
+                "{w}×{h} pixels, and {} has {width}×{height}; give a size (`size` in a plan, --size), to which all are scaled and cut",
                 files[0].display()
             ),
         ));

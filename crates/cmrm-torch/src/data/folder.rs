@@ -16,8 +16,8 @@ const LABELS: &str = "labels.csv";
 /// Names that the part to judge by may have.
 const TEST: [&str; 3] = ["test", "val", "valid"];
 
-/// Whether this is such a folder.
-pub(super) fn is_image_folder(folder: &Path) -> bool {
+/// Whether this is a folder of image files by class.
+pub fn is_image_folder(folder: &Path) -> bool {
     folder.join("train").is_dir()
 }
 

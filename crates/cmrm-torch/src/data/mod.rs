@@ -6,6 +6,7 @@ mod order;
 mod read;
 mod resident;
 
+pub use folder::is_image_folder;
 pub use order::EpochOrder;
 pub use read::read_images;
 pub use resident::{Augmentation, Normalisation, Resident, Scaling};

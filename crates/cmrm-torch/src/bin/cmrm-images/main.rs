@@ -1,22 +1,24 @@
 //! The command `cmrm-images`: trains the runs of plans, applies what they learned, and measures how fast.
 
+mod embed;
+#[cfg(feature = "onnx")]
+mod onnx;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand, ValueEnum};
-use cmrm_data::atomic::atomic_write;
-use cmrm_data::write::write_npy_labels;
 use cmrm_torch::cuda::Cuda;
 use cmrm_torch::data::read_images;
-use cmrm_torch::embed::TrainedNetwork;
 use cmrm_torch::libtorch;
 use cmrm_torch::plan::{Plan, Precision};
 use cmrm_torch::speed::SpeedTest;
 use cmrm_torch::tables;
-use cmrm_torch::train::{Control, train_all, write_array};
+use cmrm_torch::train::{Control, train_all};
 use cmrm_torch::{Error, Result};
+use embed::{EmbedArgs, embed};
 use tch::Device;
 
 /// Trains image classifiers on partly wrong labels, several at once.
@@ -44,12 +46,6 @@ enum PrecisionChoice {
     F32,
     Tf32,
     Mixed,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Part {
-    Train,
-    Test,
 }
 
 impl From<PrecisionChoice> for Precision {
@@ -88,22 +84,8 @@ enum Verb {
         #[arg(long, value_enum)]
         precision: Option<PrecisionChoice>,
     },
-    /// Writes what the last layer of a trained network sees of images, for a linear probe or any other model.
-    Embed {
-        /// The folder of a finished run.
-        run: PathBuf,
-        /// Folder of the data.
-        data: PathBuf,
-        /// The features, as NPY.
-        #[arg(long)]
-        out: PathBuf,
-        /// Which images.
-        #[arg(long, value_enum, default_value = "train")]
-        part: Part,
-        /// Write the labels of the images too, by name, as NPY.
-        #[arg(long, value_name = "FILE")]
-        labels: Option<PathBuf>,
-    },
+    /// Writes what a trained network sees of images as NPY, for a linear probe or any other model.
+    Embed(EmbedArgs),
     /// Prints results as Markdown tables.
     Tables {
         /// Plans, as TOML files.
@@ -145,9 +127,15 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("cmrm-images: {error}");
-            ExitCode::from(2)
+            ExitCode::from(if matches!(error, Error::Interrupted) { 130 } else { 2 })
         }
     }
+}
+
+/// From here on Ctrl-C asks to stop rather than ending the program.
+fn watch_for_stop() -> Result<()> {
+    ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
+        .map_err(|error| Error::settings(format!("Ctrl-C cannot be watched: {error}")))
 }
 
 /// The card if there is one and the CPU was not asked for; words about it to standard error.
@@ -174,8 +162,7 @@ fn work(args: Args) -> Result<ExitCode> {
     tch::Cuda::cudnn_set_benchmark(args.choose_kernels);
     match args.verb {
         Verb::Train { plans, out, data, workers, minutes, checkpoint_every, precision } => {
-            ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
-                .map_err(|error| Error::settings(format!("Ctrl-C cannot be watched: {error}")))?;
+            watch_for_stop()?;
             let deadline = minutes.map(|minutes| Instant::now() + Duration::from_secs_f64(60.0 * minutes));
             let mut work = Vec::new();
             for path in &plans {
@@ -204,23 +191,7 @@ fn work(args: Args) -> Result<ExitCode> {
                 _ => ExitCode::SUCCESS,
             })
         }
-        Verb::Embed { run, data, out, part, labels } => {
-            let network = TrainedNetwork::open(&run, device)?;
-            let set = read_images(&data, network.size())?;
-            let images = match part {
-                Part::Train => &set.train,
-                Part::Test => &set.test,
-            };
-            let (features, width) = network.features(images)?;
-            write_array(&out, &features, width)?;
-            if let Some(labels) = labels {
-                let names: Vec<&str> =
-                    images.labels.iter().map(|&label| set.classes[label as usize].as_str()).collect();
-                atomic_write(&labels, |file| write_npy_labels(file, &names))?;
-            }
-            eprintln!("{}: {} rows of {width} features", out.display(), images.len());
-            Ok(ExitCode::SUCCESS)
-        }
+        Verb::Embed(args) => embed(&args, device),
         // Needs no device: done above.
         Verb::Tables { .. } => Ok(ExitCode::SUCCESS),
         Verb::Speed { runs, precision, batch, steps, eager, envelope } => {

@@ -1,0 +1,132 @@
+//! An ONNX file, and the part of it that leads to one tensor.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use cmrm_data::table::closest;
+use tract_onnx::model::Onnx;
+use tract_onnx::pb::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
+use tract_onnx::prelude::Framework;
+
+use crate::error::{Error, Result};
+
+/// Names that a message lists.
+const LISTED: usize = 12;
+/// The version of the format, with which every model starts.
+const FIRST_FIELD: u8 = 0x08;
+
+/// Reads a model, and says of other files what they are.
+pub(super) fn read(path: &Path, onnx: &Onnx) -> Result<ModelProto> {
+    let bytes = fs::read(path).map_err(|error| Error::in_file(path, error))?;
+    let refuse = |why: &str| Err(Error::in_file(path, why));
+    match bytes.as_slice() {
+        [] => return refuse("an empty file"),
+        [b'P', b'K', 3, 4, ..] => {
+            return refuse("a zip archive, as PyTorch's own files are; torch.onnx.export writes a model as ONNX");
+        }
+        bytes if bytes.starts_with(b"version https://git-lfs") => {
+            return refuse("the place holder of a file that Git LFS keeps; `git lfs pull` brings the model");
+        }
+        _ => {}
+    }
+    let Ok(model) = onnx.proto_model_for_read(&mut bytes.as_slice()) else {
+        return refuse(if bytes[0] == FIRST_FIELD {
+            "an ONNX model that is cut short or damaged; fetch or export it again"
+        } else {
+            "not an ONNX model"
+        });
+    };
+    match &model.graph {
+        Some(graph) if !graph.node.is_empty() && model.opset_import.is_empty() => {
+            refuse("an ONNX model that is cut short: it does not say which operators it uses; fetch or export it again")
+        }
+        Some(graph) if !graph.node.is_empty() => Ok(model),
+        _ => refuse("not an ONNX model: it has no operators"),
+    }
+}
+
+/// Cuts a graph down to what `wanted`, or else its first output, depends on, and returns the tensor's name. What a model
+/// does after its features need not be supported, nor computed.
+pub(super) fn keep(path: &Path, graph: &mut GraphProto, wanted: Option<&str>) -> Result<String> {
+    let first = graph.output.first().map(|output| output.name.clone());
+    let Some(name) = wanted.map(str::to_owned).or(first) else {
+        return Err(Error::in_file(path, "the model names no output; choose a tensor with --output"));
+    };
+    let made: Vec<&str> = graph.node.iter().flat_map(|node| made_by(node)).collect();
+    if !made.contains(&name.as_str()) {
+        return Err(Error::in_file(path, missing(&name, &made)));
+    }
+    let mut needed = HashSet::from([name.clone()]);
+    // Operators stand in an order in which they can be computed.
+    let mut kept = Vec::new();
+    for node in graph.node.drain(..).rev() {
+        if made_by(&node).any(|name| needed.contains(name)) {
+            add_inputs(&node, &mut needed);
+            kept.push(node);
+        }
+    }
+    kept.reverse();
+    graph.node = kept;
+    graph.initializer.retain(|tensor| needed.contains(&tensor.name));
+    graph.input.retain(|input| needed.contains(&input.name));
+    graph.output = vec![ValueInfoProto { name: name.clone(), ..ValueInfoProto::default() }];
+    // Shapes that the exporter noted hold for the exporter's batch.
+    graph.value_info.clear();
+    Ok(name)
+}
+
+fn made_by(node: &NodeProto) -> impl Iterator<Item = &str> {
+    node.output.iter().map(String::as_str).filter(|name| !name.is_empty())
+}
+
+fn missing(name: &str, made: &[&str]) -> String {
+    let near: Vec<String> = closest(name, made).into_iter().map(|near| format!("'{near}'")).collect();
+    let near = if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) };
+    let last = &made[made.len().saturating_sub(LISTED)..];
+    let last: Vec<String> = last.iter().map(|name| format!("'{name}'")).collect();
+    format!("the model has no tensor '{name}'{near}; the last of its {} are {}", made.len(), last.join(", "))
+}
+
+/// Adds what an operator reads, within its branches and loops too.
+fn add_inputs(node: &NodeProto, needed: &mut HashSet<String>) {
+    needed.extend(node.input.iter().cloned());
+    for inner in inner_graphs(node) {
+        inner.node.iter().for_each(|node| add_inputs(node, needed));
+        needed.extend(inner.output.iter().map(|output| output.name.clone()));
+    }
+}
+
+fn inner_graphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
+    node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs))
+}
+
+/// Refuses operators that the engine does not know, by name.
+pub(super) fn check_operators(path: &Path, graph: &GraphProto, onnx: &Onnx) -> Result<()> {
+    let mut unknown: Vec<String> = Vec::new();
+    add_unknown(graph, onnx, &mut unknown);
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let (list, them) = (unknown.join(", "), if unknown.len() == 1 { "it" } else { "them" });
+    Err(Error::in_file(
+        path,
+        format!(
+            "operators that are not supported: {list}; choose a tensor before {them} with --output, or export the \
+             network without {them}"
+        ),
+    ))
+}
+
+fn add_unknown(graph: &GraphProto, onnx: &Onnx, unknown: &mut Vec<String>) {
+    for node in &graph.node {
+        if !onnx.op_register.0.contains_key(&node.op_type) {
+            let domain = if node.domain.is_empty() { String::new() } else { format!(" of {}", node.domain) };
+            let name = format!("'{}'{domain}", node.op_type);
+            if !unknown.contains(&name) {
+                unknown.push(name);
+            }
+        }
+        inner_graphs(node).for_each(|inner| add_unknown(inner, onnx, unknown));
+    }
+}
