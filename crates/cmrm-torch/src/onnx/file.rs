@@ -53,7 +53,7 @@ pub(super) fn keep(path: &Path, graph: &mut GraphProto, wanted: Option<&str>) ->
     let Some(name) = wanted.map(str::to_owned).or(first) else {
         return Err(Error::in_file(path, "the model names no output; choose a tensor with --output"));
     };
-    let made: Vec<&str> = graph.node.iter().flat_map(|node| made_by(node)).collect();
+    let made: Vec<&str> = graph.node.iter().flat_map(made_by).collect();
     if !made.contains(&name.as_str()) {
         return Err(Error::in_file(path, missing(&name, &made)));
     }

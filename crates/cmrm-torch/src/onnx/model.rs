@@ -19,8 +19,10 @@ use super::pixels::{Pixels, Preparation};
 use crate::data::Images;
 use crate::error::{Error, Result};
 
-/// Images that one thread takes at a time, unless the model or the caller says otherwise.
-const BATCH: usize = 16;
+/// Images of a batch, unless the model or the caller says otherwise: one image's numbers stay in the cache.
+const BATCH: usize = 1;
+/// Images that one thread takes at a time.
+const SHARE: usize = 32;
 /// Its own words went to standard error.
 const PANICKED: &str = "the engine for ONNX models panicked";
 
@@ -31,7 +33,7 @@ pub struct OnnxOptions {
     pub output: Option<String>,
     /// What happens to the images.
     pub preparation: Preparation,
-    /// Images that one thread takes at a time; a model that was exported for a fixed number keeps it.
+    /// Images of a batch, one without a number; a model that was exported for a fixed batch keeps it.
     pub batch: Option<usize>,
     /// Threads; all cores without a number.
     pub threads: Option<usize>,
@@ -148,13 +150,14 @@ impl Embedding<'_> {
         let threads = self.model.options.threads;
         let threads = threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).max(1);
         let starts: Vec<usize> = (0..self.images.len()).step_by(self.batch).collect();
-        for starts in starts.chunks(threads) {
+        let share = (SHARE / self.batch).max(1);
+        for starts in starts.chunks(threads * share) {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
             let done: Vec<Result<Vec<f32>>> = thread::scope(|scope| {
-                let run = |start| self.run(start).map_err(|error| self.model.failed(format!("{error:#}")));
-                let workers: Vec<_> = starts.iter().map(|&start| scope.spawn(move || run(start))).collect();
+                let workers: Vec<_> =
+                    starts.chunks(share).map(|starts| scope.spawn(move || self.run_all(starts))).collect();
                 let panicked = |_| Err(self.model.failed(PANICKED));
                 workers.into_iter().map(|worker| worker.join().unwrap_or_else(panicked)).collect()
             });
@@ -163,6 +166,11 @@ impl Embedding<'_> {
             }
         }
         Ok(())
+    }
+
+    fn run_all(&self, starts: &[usize]) -> Result<Vec<f32>> {
+        let run = |&start: &usize| self.run(start).map_err(|error| self.model.failed(format!("{error:#}")));
+        Ok(starts.iter().map(run).collect::<Result<Vec<_>>>()?.concat())
     }
 
     /// The features of a batch, the one from image `start`.

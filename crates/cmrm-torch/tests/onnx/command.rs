@@ -61,3 +61,11 @@ fn features_of_a_folder_are_written_or_nothing() {
     let names: Vec<_> = std::fs::read_dir(here).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 4, "{names:?}");
 }
+
+#[test]
+fn what_is_said_of_a_model_is_refused_for_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = run(&["some-run", "--size", "32", "--data", "pets", "--out", "features.npy"], folder.path());
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("--size") && said.contains("cannot be used"), "{said}");
+}

@@ -185,17 +185,17 @@ fn channels_may_stand_last_and_pixels_be_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let images = images(6, SIDE, 3);
     let weights = Weights::draw();
-    let last_to_second = integers("perm", &[0, 3, 1, 2]);
+    let last_to_second = [integers("perm", &[0, 3, 1, 2])];
     let shape = [OPEN, PIXELS, PIXELS, Some(3)];
 
-    let mut nodes = vec![node("Transpose", &["image"], "planes", &[last_to_second.clone()])];
+    let mut nodes = vec![node("Transpose", &["image"], "planes", &last_to_second)];
     nodes.extend(network("planes"));
     let bytes = model(&nodes, &weights.tensors(), &[value("image", FLOAT, &shape)], &[logits()]);
     let [_, last] = weights.libtorch(&normalised(&images, MEAN, DEVIATION));
     close(&embed(&write(folder.path(), &bytes), options(None), &images).unwrap().0, &last);
 
     nodes.insert(0, node("Cast", &["image"], "numbers", &[integer("to", FLOAT)]));
-    nodes[1] = node("Transpose", &["numbers"], "planes", &[last_to_second]);
+    nodes[1] = node("Transpose", &["numbers"], "planes", &last_to_second);
     let bytes = model(&nodes, &weights.tensors(), &[value("image", UINT8, &shape)], &[logits()]);
     let [_, last] = weights.libtorch(&normalised(&images, [0.0; 3], [1.0 / 255.0; 3]));
     close(&embed(&write(folder.path(), &bytes), OnnxOptions::default(), &images).unwrap().0, &last);

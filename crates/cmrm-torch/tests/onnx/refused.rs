@@ -105,6 +105,7 @@ fn a_tensor_without_a_row_for_each_image() {
     nodes.push(node("ReduceMean", &["logits"], "mean_of_all", &[super::protobuf::integers("axes", &[0])]));
     let whole = small(&nodes, &[planes(OPEN)], &[value("mean_of_all", FLOAT, &[OPEN, OPEN])]);
     let folder = tempfile::tempdir().unwrap();
-    let refused = embed(&write(folder.path(), &whole), OnnxOptions::default(), &images(2, SIDE, 3)).unwrap_err();
+    let options = OnnxOptions { batch: Some(2), ..OnnxOptions::default() };
+    let refused = embed(&write(folder.path(), &whole), options, &images(2, SIDE, 3)).unwrap_err();
     assert!(refused.to_string().contains("not one row for each"), "{refused}");
 }

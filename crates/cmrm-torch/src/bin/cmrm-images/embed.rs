@@ -17,7 +17,7 @@ use crate::onnx;
 
 #[derive(Args)]
 pub struct EmbedArgs {
-    /// The folder of a finished run: what the last layer of its network sees.
+    /// The folder of a finished run, or a model with --onnx: what the last layer of the network sees.
     #[arg(required_unless_present = "onnx", conflicts_with = "onnx")]
     run: Option<PathBuf>,
     /// An ONNX model instead of a run.
@@ -44,23 +44,23 @@ pub struct EmbedArgs {
 #[cfg_attr(not(feature = "onnx"), allow(dead_code))]
 pub struct OnnxArgs {
     /// The tensor whose numbers are the features, by name; any in the model will do [default: its first output].
-    #[arg(long, value_name = "NAME", requires = "onnx")]
+    #[arg(long, value_name = "NAME", conflicts_with = "run")]
     pub output: Option<String>,
     /// Scale images until the shorter side has so many pixels, and cut out the middle square [default: as they are].
-    #[arg(long, requires = "onnx")]
-    pub size: Option<usize>,
+    #[arg(long, conflicts_with = "run", value_parser = clap::value_parser!(u16).range(1..))]
+    pub size: Option<u16>,
     /// Subtracted from pixels between 0 and 1: a number a channel, or one for all [default: ImageNet's
     /// 0.485,0.456,0.406 for colours, 0 for grey].
-    #[arg(long, value_delimiter = ',', allow_negative_numbers = true, requires = "onnx")]
+    #[arg(long, value_delimiter = ',', allow_negative_numbers = true, conflicts_with = "run")]
     pub mean: Vec<f32>,
     /// Pixels are then divided by, likewise [default: ImageNet's 0.229,0.224,0.225 for colours, 1 for grey].
-    #[arg(long, value_delimiter = ',', allow_negative_numbers = true, requires = "onnx")]
+    #[arg(long, value_delimiter = ',', allow_negative_numbers = true, conflicts_with = "run")]
     pub std: Vec<f32>,
-    /// Images that a thread takes at a time, where the model leaves it open [default: 16].
-    #[arg(long, requires = "onnx", value_parser = clap::value_parser!(u16).range(1..))]
+    /// Images of a batch, where the model leaves it open; convolutions are fastest with one [default: 1].
+    #[arg(long, conflicts_with = "run", value_parser = clap::value_parser!(u16).range(1..))]
     pub batch: Option<u16>,
     /// Threads [default: all cores].
-    #[arg(long, requires = "onnx", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, conflicts_with = "run", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 }
 

@@ -14,12 +14,13 @@ use crate::{STOP, watch_for_stop};
 
 pub fn embed(args: &EmbedArgs, path: &Path) -> Result<()> {
     let given = &args.model;
-    let preparation = Preparation { size: given.size, mean: given.mean.clone(), deviation: given.std.clone() };
+    let size = given.size.map(usize::from);
+    let preparation = Preparation { size, mean: given.mean.clone(), deviation: given.std.clone() };
     let (batch, threads) = (given.batch.map(usize::from), given.threads.map(usize::from));
     let model = OnnxModel::open(path, OnnxOptions { output: given.output.clone(), preparation, batch, threads })?;
     watch_for_stop()?;
     // Files are scaled while they are read; images of data with a size of its own are scaled as they are needed.
-    let set = read_images(&args.data, given.size.filter(|_| is_image_folder(&args.data)))?;
+    let set = read_images(&args.data, size.filter(|_| is_image_folder(&args.data)))?;
     let images = args.images(&set);
     let embedding = model.embedding(images)?;
     let progress = Progress::new(images.len());
