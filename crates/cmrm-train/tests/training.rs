@@ -8,7 +8,9 @@ use cmrm::envelope::{Preset, Start};
 use cmrm::loss::LossConfig;
 use cmrm_train::model::{Init, ModelConfig};
 use cmrm_train::optim::{Clip, LbfgsConfig, OptimiserConfig, SgdConfig};
-use cmrm_train::train::{Arm, ClassWeights, Examples, Method, Selection, Silent, Term, TrainConfig, Trained, Trainer};
+use cmrm_train::train::{
+    Arm, ClassWeights, Examples, Method, Selection, Silent, Term, TrainConfig, Trained, Trainer, Waypoint,
+};
 use cmrm_train::{Checkpoint, Error, Model};
 use common::{Blobs, adam, arms, blobs};
 
@@ -359,4 +361,29 @@ fn a_uniform_start_keeps_to_its_bound_in_weights_and_biases() {
     assert!((0.3..=1.0 / 3.0).contains(&largest(first)), "{}", largest(first));
     assert!((0.1..=0.125).contains(&largest(head)), "{}", largest(head));
     assert!(first[64 * 9..].iter().all(|&bias| bias != 0.0));
+}
+
+#[test]
+fn two_halves_of_a_training_joined_at_a_waypoint_are_the_whole() {
+    let data = blobs(200, 4, 3, 0.2, 9);
+    let base = || vec![Arm::base(LossConfig::CrossEntropy)];
+    // All rows at once, so that no order is drawn and one epoch is like another.
+    let settings = |epochs| adam(ModelConfig::mlp(&[8]), epochs, None);
+    let whole = train(settings(6), base(), 3, &data);
+    let mut first = Trainer::new(settings(4), base(), 3, data.examples(), None).unwrap();
+    first.run(&mut Silent).unwrap();
+    let mut second = Trainer::new(settings(2), base(), 3, data.examples(), None).unwrap();
+    second.go_on_from(&first.waypoint()).unwrap();
+    second.run(&mut Silent).unwrap();
+    let joined = second.finish().unwrap();
+    assert_eq!(whole[0].model.network().parameters(), joined[0].model.network().parameters());
+    // From the model alone the optimiser starts afresh, which is another way.
+    let model = first.current_model(0).unwrap();
+    let mut fresh = Trainer::new(settings(2), base(), 3, data.examples(), None).unwrap();
+    fresh.go_on_from(&Waypoint::of_models([&model])).unwrap();
+    assert_eq!(fresh.parameters_of(0), model.network().parameters());
+    fresh.run(&mut Silent).unwrap();
+    assert_ne!(fresh.parameters_of(0), joined[0].model.network().parameters());
+    let mut other = Trainer::new(settings(2), arms(LossConfig::CrossEntropy), 3, data.examples(), None).unwrap();
+    assert!(other.go_on_from(&first.waypoint()).unwrap_err().to_string().contains("expected 4, found 1"));
 }
