@@ -50,9 +50,11 @@ class Bench:
         self.rows.append([what, *times, f"{ratio:.1f}×", quartiles, f"≥ {goal}×" if goal else "–", met, ""])
         return found, expected
 
-    def remark(self, text):
-        """Says of the last comparison how alike the results are."""
+    def remark(self, text, goal=None, met=None):
+        """Says of the last comparison how alike the results are, and whether a goal other than speed is met."""
         self.rows[-1][-1] = text
+        if goal:
+            self.rows[-1][-3:-1] = [goal, "yes" if met else "**no**"]
         print(" · ".join(self.rows[-1]), file=sys.stderr, flush=True)
 
 

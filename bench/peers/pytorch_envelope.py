@@ -26,7 +26,7 @@ def paper(logits, labels, weight=0.1, alpha=0.15):
     return F.cross_entropy(logits, labels) - weight * (kept * margin).mean()
 
 
-def robust(logits, labels, weight=20, alpha=0.5, temperature=0.2):
+def robust(logits, labels, weight=10, alpha=0.5, temperature=0.2):
     margin = margins(logits, labels)
     fixed = margin.detach()
     tau = threshold(fixed, alpha).repeat(logits.shape[1])

@@ -1,8 +1,7 @@
 //! Prediction sets.
 
-use cmrm::conformal::{
-    ConformalConfig, EmptySets, PredictionSets, ScoreKind, SetPredictor as Predictor, ThresholdKind, draw_uniforms,
-};
+use cmrm::Matrix;
+use cmrm::conformal::{ConformalConfig, EmptySets, ScoreKind, SetPredictor as Predictor, ThresholdKind, draw_uniforms};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -10,13 +9,19 @@ use crate::arrays::{Floats, matrix, slice};
 use crate::audit::named;
 use crate::errors::{detached, refuse};
 
-/// Which classes are in each set, a row each.
-pub fn mask<'py>(py: Python<'py>, sets: &PredictionSets) -> PyResult<Bound<'py, PyArray2<bool>>> {
-    let (rows, classes) = (sets.rows(), sets.classes());
-    let mut mask = vec![false; rows * classes];
-    for (row, set) in mask.chunks_exact_mut(classes.max(1)).zip(sets.iter()) {
-        set.iter().for_each(|&class| row[class as usize] = true);
-    }
+/// Which classes are in the set of each row.
+pub fn mask<'py, T: Copy + Into<f64> + Sync>(
+    py: Python<'py>,
+    predictor: &Predictor,
+    probabilities: Matrix<'_, T>,
+    seed: u64,
+) -> PyResult<Bound<'py, PyArray2<bool>>> {
+    let (rows, classes) = (probabilities.rows(), probabilities.columns());
+    let mask = detached(py, || {
+        let uniforms = uniforms(predictor.config.score, rows, seed);
+        let mut mask = vec![false; rows * classes];
+        predictor.predict_mask(probabilities, &uniforms, &mut mask).map(|()| mask)
+    })?;
     mask.into_pyarray(py).reshape([rows, classes])
 }
 
@@ -83,18 +88,10 @@ impl SetPredictor {
         probabilities: Floats<'py>,
         seed: u64,
     ) -> PyResult<Bound<'py, PyArray2<bool>>> {
-        let score = self.0.config.score;
-        let sets = match &probabilities {
-            Floats::Single(array) => {
-                let rows = matrix(array)?;
-                detached(py, || self.0.predict(rows, &uniforms(score, rows.rows(), seed)))
-            }
-            Floats::Double(array) => {
-                let rows = matrix(array)?;
-                detached(py, || self.0.predict(rows, &uniforms(score, rows.rows(), seed)))
-            }
-        }?;
-        mask(py, &sets)
+        match &probabilities {
+            Floats::Single(array) => mask(py, &self.0, matrix(array)?, seed),
+            Floats::Double(array) => mask(py, &self.0, matrix(array)?, seed),
+        }
     }
 
     /// Number of classes.

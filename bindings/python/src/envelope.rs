@@ -1,6 +1,6 @@
 //! The fused kernel for `cmrm.torch`: one object a loss, whose buffers every call reuses.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, TryLockError};
 
 use cmrm::envelope::{Batch, Envelope, EnvelopeConfig, MarginKind, Objective, Preset, Scratch, couple};
 use cmrm::error::{check_labels, check_length, check_row_weights};
@@ -123,7 +123,7 @@ impl EnvelopeKernel {
 
 impl EnvelopeKernel {
     #[expect(clippy::too_many_arguments, reason = "as in `evaluate`")]
-    fn evaluate_as<'py, T: Scalar + Element>(
+    fn evaluate_as<'py, T: Scalar + Default + Element>(
         &self,
         py: Python<'py>,
         buffers: &Mutex<Buffers<T>>,
@@ -144,19 +144,18 @@ impl EnvelopeKernel {
         let (grad, rows) = (grad.as_slice_mut().map_err(not_contiguous)?, rows.as_slice_mut().map_err(not_contiguous)?);
         let envelope = active.then_some(self.envelope);
         let mut work = || {
-            let mut buffers = buffers.lock().unwrap_or_else(PoisonError::into_inner);
-            match &self.base {
+            with_free(buffers, |buffers| match &self.base {
                 Some(loss) => buffers.evaluate(Objective { loss, envelope }, matrix, labels, row_weights, grad, rows),
                 None => {
                     buffers.evaluate(Objective { loss: Elsewhere, envelope }, matrix, labels, row_weights, grad, rows)
                 }
-            }
+            })
         };
         if matrix.values().len() > LONG { detached(py, work) } else { work().map_err(refuse) }
     }
 
     #[expect(clippy::too_many_arguments, reason = "as in `couple`")]
-    fn couple_as<'py, T: Scalar + Element>(
+    fn couple_as<'py, T: Scalar + Default + Element>(
         &self,
         buffers: &Mutex<Buffers<T>>,
         margins: &Bound<'py, PyArray1<T>>,
@@ -175,8 +174,20 @@ impl EnvelopeKernel {
             (weights.cast::<PyArray1<T>>()?.try_readwrite()?, slopes.cast::<PyArray1<T>>()?.try_readwrite()?);
         let (weights, slopes) =
             (weights.as_slice_mut().map_err(not_contiguous)?, slopes.as_slice_mut().map_err(not_contiguous)?);
-        let mut buffers = buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        buffers.couple(&self.envelope, margins, labels, classes, row_weights, weights, slopes).map_err(refuse)
+        let work = |buffers: &mut Buffers<T>| {
+            buffers.couple(&self.envelope, margins, labels, classes, row_weights, weights, slopes)
+        };
+        with_free(buffers, work).map_err(refuse)
+    }
+}
+
+/// Works with the shared buffers, or with fresh ones while another thread has those. Nobody waits: a thread of the pool
+/// that waited here could be the very one that has them, come by another task while its own is shared out.
+fn with_free<T: Default, R>(shared: &Mutex<Buffers<T>>, work: impl FnOnce(&mut Buffers<T>) -> R) -> R {
+    match shared.try_lock() {
+        Ok(mut buffers) => work(&mut buffers),
+        Err(TryLockError::Poisoned(poisoned)) => work(&mut poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => work(&mut Buffers::default()),
     }
 }
 

@@ -109,8 +109,8 @@ impl Fitted {
         let conformal = ConformalConfig { coverage, score, ..ConformalConfig::default() }.validate().map_err(refuse)?;
         let held = Matrix::new(held, self.classes.len()).map_err(refuse)?;
         let new = matrix(&probabilities)?;
-        let sets = detached(py, || conformal.calibrate(held, labels, &[])?.predict(new, &[]))?;
-        mask(py, &sets)
+        let predictor = detached(py, || conformal.calibrate(held, labels, &[]))?;
+        mask(py, &predictor, new, 0)
     }
 
     /// Names of the arms, the one to predict with last.

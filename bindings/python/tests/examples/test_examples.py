@@ -35,3 +35,14 @@ def test_torchrun():
     # The ranks' rows of a batch are not the single process's, so training differs in its course and not in its end.
     assert together[-1, 2] > 0.9 and abs(together[-1, 2] - alone[-1, 2]) < 0.05
     assert 600 < together[-1, 1] < 800
+
+
+@pytest.mark.parametrize("name", ["dask_cluster.py", "ray_cluster.py"])
+def test_a_cluster_gives_what_this_process_gives(name):
+    here = subprocess.run(
+        [sys.executable, "-c", "from _cluster import work; work()"], cwd=EXAMPLES, capture_output=True, text=True, check=True
+    ).stdout
+    there = run(name)
+    assert here in there and "2 workers on" in there
+    best, wrong = re.search(r", ([\d.]+) of observed", here), re.search(r"([\d.]+) of them are", here)
+    assert float(best[1]) > 0.6 and float(wrong[1]) > 0.85

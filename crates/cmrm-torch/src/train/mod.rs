@@ -1,6 +1,5 @@
 //! Training: steps, epochs, runs, and several runs at once.
 
-mod cards;
 mod checkpoint;
 mod folder;
 mod judge;
