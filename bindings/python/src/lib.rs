@@ -5,6 +5,7 @@
 
 mod arrays;
 mod audit;
+mod chunk;
 mod conformal;
 mod envelope;
 mod errors;
@@ -14,6 +15,7 @@ mod fitted;
 mod noise;
 mod report;
 mod search;
+mod seen;
 mod threads;
 mod watch;
 
@@ -23,13 +25,15 @@ mod _native {
     #[pymodule_export]
     use super::audit::rank_labels;
     #[pymodule_export]
+    use super::chunk::fit_chunk;
+    #[pymodule_export]
     use super::conformal::{SetPredictor, calibrate_sets};
     #[pymodule_export]
     use super::envelope::EnvelopeKernel;
     #[pymodule_export]
     use super::errors::provoke_panic;
     #[pymodule_export]
-    use super::fit::{fit_chunk, fit_rows};
+    use super::fit::fit_rows;
     #[pymodule_export]
     use super::fitted::Fitted;
     #[pymodule_export]

@@ -93,3 +93,12 @@ def test_noise_keeps_the_labels_type_and_counts_exactly():
     assert ((noisy.labels != labels) == noisy.flipped).all()
     assert (cmrm.inject_noise(labels, "binary-flip:0.2", seed=7).labels == noisy.labels).all()
     assert (cmrm.inject_noise(labels, "binary-flip:0.2", seed=8).labels != noisy.labels).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_the_native_side_can_read_is_not_copied(dtype):
+    probs = problem(rows=100, dtype=dtype)[1]
+    assert cmrm._arrays.floats(probs, "pred_probs") is probs
+    assert cmrm._arrays.floats(np.asfortranarray(probs), "pred_probs") is not probs
+    probs.flags.writeable = False
+    assert cmrm._arrays.floats(probs, "pred_probs") is probs

@@ -148,9 +148,23 @@ def test_chunks_learn_as_well_as_the_whole(noisy):
     assert (fresh.predict(X) == clean).mean() > 0.85
 
 
+def test_chunks_of_tables_keep_their_names():
+    frame = pd.DataFrame({"x": np.arange(40.0), "c": ["a", "b"] * 20})
+    labels = np.arange(40) // 20
+    model = cmrm.CMRMClassifier(epochs=2).partial_fit(frame, labels).partial_fit(frame[::-1], labels[::-1])
+    assert list(model.feature_names_in_) == ["x", "c"]
+    assert model.predict(frame).shape == (40,)
+    with pytest.raises(ValueError, match="feature names"):
+        model.partial_fit(frame.rename(columns={"x": "z"}), labels)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        model.fit(frame, None)
+
+
 def test_the_search_chooses_and_tells(noisy):
     X, labels, clean, _ = noisy
-    model = cmrm.CMRMClassifierCV(folds=3, epochs=12, lambdas=[0.0, 20.0], alphas=[0.5], temperatures=[0.2]).fit(X, labels)
+    model = cmrm.CMRMClassifierCV(folds=3, epochs=12, lambdas=[0.0, 20.0], alphas=[0.5], temperatures=[0.2]).fit(
+        X, labels
+    )
     assert (model.predict(X) == clean).mean() > 0.85
     assert {"preset", "lam", "loss", "epochs"} <= set(model.best_params_)
     table = pd.DataFrame(model.standings_)

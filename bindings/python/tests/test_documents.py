@@ -11,7 +11,9 @@ from nbclient import NotebookClient
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 
 
-@pytest.mark.parametrize("module", ["cmrm", "cmrm._audit", "cmrm._noise", "cmrm._classifier", "cmrm._search", "cmrm.conformal"])
+@pytest.mark.parametrize(
+    "module", ["cmrm", "cmrm._audit", "cmrm._noise", "cmrm._classifier", "cmrm._search", "cmrm.conformal"]
+)
 def test_examples_in_docstrings(module):
     found = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert found.attempted > 0 and found.failed == 0

@@ -82,7 +82,7 @@ impl RunDir {
         match info.kind {
             RunKind::Rows => Ok(()),
             RunKind::Images => Err(Failure::input(format!(
-                "{}: a run on images; `cmrm audit` and `cmrm report` read it, and `cmrm-images embed` applies its network",
+                "{}: a run on images; `cmrm audit`, `review` and `report` read it, and `cmrm-images embed` applies its network",
                 self.path.display()
             ))),
         }

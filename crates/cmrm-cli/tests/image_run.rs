@@ -37,5 +37,4 @@ fn suspects_of_an_image_run_are_files() {
     assert!(lines[1].starts_with("1,train/cat/1.jpg,true,"), "{table}");
     assert!(cmrm(folder.path(), &["audit", "run"]).status.success());
     assert!(refused(folder.path(), &["predict", "run", "suspects.csv"]).contains("a run on images"));
-    assert!(refused(folder.path(), &["review", "run", "--no-open"]).contains("a run on images"));
 }

@@ -9,6 +9,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use cmrm_report::{Card, Content, Neighbour};
+use cmrm_run::{RunInfo, RunKind};
 use command::{json, refused};
 
 /// `cmrm review` under way; ended with the test.
@@ -145,4 +147,44 @@ fn a_review_needs_the_data_that_the_run_was_trained_on() {
     assert!(refused(folder.path(), &["review", "run"]).contains("name it with --data"));
     let review = Review::start(folder.path(), &["run", "--data", "moved.csv"]);
     assert!(review.ask("GET list", "").contains(r#""classes":["a","b"]"#));
+}
+
+#[test]
+fn images_are_shown_as_their_run_kept_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let info = RunInfo::new(vec!["cat".into(), "dog".into()], vec!["ce".into()], "ce".into(), "0".repeat(64));
+    let info = RunInfo { kind: RunKind::Images, ..info };
+    fs::write(run.join("run.json"), serde_json::to_string(&info).unwrap()).unwrap();
+    assert!(refused(folder.path(), &["review", "run"]).contains("cards.json: the run was trained by a version"));
+
+    let content = |picture: &str| Content {
+        picture: Some(format!("data:image/png;base64,{picture}")),
+        cells: Vec::new(),
+        more: 0,
+    };
+    let card = |row, margin, picture| Card {
+        row,
+        given: "cat".into(),
+        suggested: "dog".into(),
+        margin,
+        content: content(picture),
+        neighbours: vec![Neighbour { row: 1, label: "dog".into(), content: content("bmVhcg==") }],
+    };
+    let cards = [card(7, -0.9, "Zmlyc3Q="), card(2, -0.4, "c2Vjb25k")];
+    fs::write(run.join("cards.json"), serde_json::to_string(&cards).unwrap()).unwrap();
+    assert!(refused(folder.path(), &["review", "run", "--data", "pets"]).contains("leave the flag out"));
+    {
+        let review = Review::start(folder.path(), &["run"]);
+        let list: serde_json::Value = serde_json::from_str(&review.ask("GET list", "")).unwrap();
+        let rows: Vec<_> = list["items"].as_array().unwrap().iter().map(|item| item["row"].as_u64()).collect();
+        assert_eq!(rows, [Some(7), Some(2)]);
+        let shown: Card = serde_json::from_str(&review.ask("GET card/2", "")).unwrap();
+        assert_eq!(shown, cards[1]);
+        review.ask("POST decide", r#"{"row": 7, "action": "relabel", "label": "dog"}"#);
+    }
+    json(folder.path(), &["review", "run", "--export", "decisions.csv"]);
+    let decisions = fs::read_to_string(folder.path().join("decisions.csv")).unwrap();
+    assert_eq!(decisions, "row,action,label\n7,relabel,dog\n");
 }

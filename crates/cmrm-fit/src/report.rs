@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use cmrm_data::{Dataset, Input};
 use cmrm_report::{Card, Envelope, Epoch, Report, Sensitivity};
 use cmrm_run::summary::FitSummary;
-use cmrm_run::{BASE, Cards, FEW_COLUMNS, Found, Record, SUSPECTS, TrainingRows, fitting};
+use cmrm_run::{BASE, Cards, FEW_COLUMNS, Found, PICTURE_BYTES, Record, SUSPECTS, TrainingRows, fitting};
 use cmrm_train::train::{EpochStats, Trained};
 use rayon::prelude::*;
 
@@ -44,7 +44,7 @@ pub fn suspects(raw: Input, train: &Dataset, robust: &Trained<f32>) -> Result<Ve
     };
     let cards = Cards::new(raw, Cow::Borrowed(train), record)?;
     let doubted: Vec<usize> = cards.suspects().into_iter().take(SUSPECTS).collect();
-    Ok(fitting(doubted.into_par_iter().map(|at| cards.card(at, FEW_COLUMNS)).collect()))
+    Ok(fitting(doubted.into_par_iter().map(|at| cards.card(at, FEW_COLUMNS)).collect(), PICTURE_BYTES))
 }
 
 /// Every number of the report.

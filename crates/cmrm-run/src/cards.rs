@@ -11,6 +11,12 @@ use crate::error::{Error, Result};
 pub const SUSPECTS: usize = 50;
 /// Room for their pictures: the page stays small enough for a mail. Where pictures are large, fewer rows are shown.
 pub const PICTURE_BYTES: usize = 2_000_000;
+/// File of the doubtful rows of a run on images: their pictures, for the review page of a program that cannot read images.
+pub const CARDS: &str = "cards.json";
+/// Rows in it.
+pub const REVIEWED: usize = 500;
+/// Room for their pictures.
+pub const REVIEW_BYTES: usize = 16_000_000;
 /// Columns of a row that the report shows.
 pub const FEW_COLUMNS: usize = 16;
 /// Columns of a row that the review page shows.
@@ -168,9 +174,8 @@ fn content(raw: &Input, range: (f32, f32), row: usize, columns: usize) -> Conten
     }
 }
 
-/// The first of the cards, as many as [`PICTURE_BYTES`] has room for.
-pub fn fitting(mut cards: Vec<Card>) -> Vec<Card> {
-    let mut left = PICTURE_BYTES;
+/// The first of the cards, as many as have room for their pictures.
+pub fn fitting(mut cards: Vec<Card>, mut left: usize) -> Vec<Card> {
     let fits = |card: &&Card| {
         let contents = card.neighbours.iter().map(|neighbour| &neighbour.content).chain([&card.content]);
         let bytes = contents.filter_map(|content| content.picture.as_ref()).map(String::len).sum();

@@ -12,7 +12,9 @@ mod rows;
 pub mod summary;
 mod suspects;
 
-pub use cards::{Cards, FEW_COLUMNS, MANY_COLUMNS, PICTURE_BYTES, Record, SUSPECTS, fitting};
+pub use cards::{
+    CARDS, Cards, FEW_COLUMNS, MANY_COLUMNS, PICTURE_BYTES, REVIEW_BYTES, REVIEWED, Record, SUSPECTS, fitting,
+};
 pub use distributions::{Distributions, Seen, distributions};
 pub use error::{Error, Result};
 pub use info::{FORMAT, RunInfo, RunKind};

@@ -9,7 +9,7 @@ use cmrm::audit::{MarginOptions, rank_margins};
 use cmrm_data::read::{ReadOptions, read_path};
 use cmrm_data::table::Values;
 use cmrm_data::{Features, Table};
-use cmrm_report::Report;
+use cmrm_report::{Card, Report};
 use cmrm_run::summary::FitSummary;
 use cmrm_run::{RunInfo, RunKind};
 use cmrm_torch::embed::TrainedNetwork;
@@ -79,6 +79,11 @@ fn a_run_can_be_audited_and_reported() {
     assert_eq!((report.history.len(), report.sizes.judged, report.sizes.train), (8, set.test.len(), 70));
     assert!(report.history.iter().filter(|epoch| epoch.on).count() == 2);
     assert!(report.suspects.iter().all(|card| card.content.picture.is_some()));
+    // Few enough for all of them to have room, in the report and for the review.
+    let cards: Vec<Card> = read(&folder, "cards.json");
+    assert_eq!(cards, report.suspects);
+    assert_eq!(cards.len(), margins.iter().filter(|&&margin| margin < 0.0).count());
+    assert!(cards.is_sorted_by_key(|card| card.margin) && cards[0].margin < 0.0);
     let summary: FitSummary = read(&folder, "summary.json");
     let base: FitSummary = read(&root.path().join("test/plain-seed0"), "summary.json");
     let accuracy = |summary: &FitSummary, arm: usize| summary.arms[arm].metrics[0].value;

@@ -18,7 +18,9 @@ def floats(values: Any, name: str) -> np.ndarray:
         except (TypeError, ValueError) as error:
             raise TypeError(f"{name}: expected numbers: {error}") from None
     if array.ndim != 2:
-        raise ValueError(f"{name}: expected a row per example and a column per class or feature, found {array.ndim} dimensions")
+        raise ValueError(
+            f"{name}: expected a row per example and a column per class or feature, found {array.ndim} dimensions"
+        )
     return np.ascontiguousarray(array)
 
 
@@ -28,7 +30,10 @@ def class_indices(labels: Any, classes: int, name: str = "labels") -> np.ndarray
     if array.ndim != 1:
         raise ValueError(f"{name}: expected one label a row, found {array.ndim} dimensions")
     if array.dtype.kind not in "buif":
-        raise TypeError(f"{name}: expected whole numbers from 0 to {classes - 1}, found an array of {array.dtype}; pass classes=… for other labels")
+        raise TypeError(
+            f"{name}: expected whole numbers from 0 to {classes - 1}, found an array of {array.dtype}; "
+            "pass classes=… for other labels"
+        )
     whole = np.isfinite(array) & (array == np.floor(array)) if array.dtype.kind == "f" else np.True_
     wrong = np.flatnonzero(~(whole & (array >= 0) & (array < classes)))
     if wrong.size:
@@ -48,7 +53,9 @@ def encode(labels: Any, classes: Any, name: str = "labels") -> tuple[np.ndarray,
     try:
         found, indices = np.unique(array, return_inverse=True)
     except TypeError:
-        raise TypeError(f"{name}: labels of several types cannot be sorted; make them all text or all numbers") from None
+        raise TypeError(
+            f"{name}: labels of several types cannot be sorted; make them all text or all numbers"
+        ) from None
     if classes is None:
         return indices.astype(np.uint32), found
     known = np.asarray(classes)
@@ -78,7 +85,18 @@ def seed_of(random_state: Any) -> int:
         return int(random_state.integers(2**63))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
-    raise TypeError(f"random_state: expected a whole number, a NumPy generator or None, found {type(random_state).__name__}")
+    raise TypeError(
+        f"random_state: expected a whole number, a NumPy generator or None, found {type(random_state).__name__}"
+    )
+
+
+def whole(value: Any, name: str, least: int = 0) -> int:
+    """A whole number, at least so large."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}: expected a whole number, found {value!r}")
+    if not least <= value < 2**32:
+        raise ValueError(f"{name} = {value} is out of range: expected {least} or more, below 2**32")
+    return int(value)
 
 
 def row_weights(weights: Any, rows: int) -> np.ndarray | None:

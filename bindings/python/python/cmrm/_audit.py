@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._arrays import class_indices, encode, floats
+from ._arrays import class_indices, encode, floats, whole
 
 
 class Audit(dict):
@@ -104,7 +104,13 @@ def audit(
         if len(known) != matrix.shape[1]:
             raise ValueError(f"classes: expected {matrix.shape[1]}, as pred_probs has columns, found {len(known)}")
     result = _native.rank_labels(
-        indices, matrix, score, filter_by, float(threshold), min_examples_per_class, float(frac_noise)
+        indices,
+        matrix,
+        score,
+        filter_by,
+        float(threshold),
+        whole(min_examples_per_class, "min_examples_per_class"),
+        float(frac_noise),
     )
     return Audit._from_native(result, indices, known)
 

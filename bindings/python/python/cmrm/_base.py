@@ -9,16 +9,26 @@ import numpy as np
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import check_array, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 except ImportError as error:  # pragma: no cover
     raise ImportError("cmrm's estimators need scikit-learn 1.6 or later: pip install 'cmrm[sklearn]'") from error
 
-from ._arrays import row_weights
+from ._arrays import encode, row_weights
 from ._audit import Audit
 from ._progress import teller
 from ._settings import settings
 from ._table import columns, is_table
+
+
+def _threads(n_jobs: Any) -> int | None:
+    """More threads than cores would help nobody."""
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)):
+        raise TypeError(f"n_jobs: expected a whole number or None, found {n_jobs!r}")
+    return min(int(n_jobs), os.cpu_count() or 1) if n_jobs > 0 else None
 
 
 class FittedClassifier(ClassifierMixin, BaseEstimator):
@@ -46,8 +56,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
     def _labelled_rows(self, X: Any, y: Any, reset: bool, least: int = 2) -> tuple[Any, np.ndarray]:
         if is_table(X):
-            # Before X: looking at y alone forgets the names of features.
-            y = validate_data(self, X="no_validation", y=y)
+            if y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
             rows = self._rows(X, reset)
             check_consistent_length(X, y)
             if len(y) < least:
@@ -61,9 +72,6 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         parameters = self.get_params(deep=False) | changes
         if not isinstance(self.loss, str):
             raise TypeError(f"loss: expected a text such as 'cross-entropy' or 'gce:0.7', found {self.loss!r}")
-        threads = self.n_jobs
-        if threads is not None and (isinstance(threads, bool) or not isinstance(threads, (int, np.integer))):
-            raise TypeError(f"n_jobs: expected a whole number or None, found {threads!r}")
         return {
             "features": rows,
             "labels": np.ascontiguousarray(codes, dtype=np.uint32),
@@ -71,14 +79,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             "weights": row_weights(sample_weight, len(codes)),
             "config": settings(parameters),
             "loss": parameters["loss"],
-            "threads": int(threads) if threads is not None and threads > 0 else None,
+            "threads": _threads(self.n_jobs),
             "keep_data": bool(self.keep_data),
             "tell": teller(self.progress),
         }
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
         """Finds the classes and gives each row's place among them."""
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        codes, self.classes_ = encode(y, None, "y")
         if len(self.classes_) < 2:
             raise ValueError(f"expected at least 2 classes, found one class: {self.classes_[0]!r} is every label")
         return codes
@@ -124,8 +132,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the report of this fit as the command does: one HTML page that works offline.
 
-        With ``base=True`` it compares with the loss alone, trained on the same rows in the same order. A classifier that
-        was stored and loaded has no rows to show, and refuses.
+        With ``base=True`` it compares with the loss alone, trained on the same rows in the same order. A classifier
+        that was stored and loaded has no rows to show, and refuses.
         """
         check_is_fitted(self)
         self._fitted.report(os.fspath(path))

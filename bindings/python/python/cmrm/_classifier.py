@@ -60,7 +60,7 @@ class CMRMClassifier(FittedClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> noisy, flipped = cmrm.inject_noise(y, "symmetric:0.2", seed=1)
     >>> model = cmrm.CMRMClassifier().fit(X, noisy)
-    >>> bool((model.predict(X) == y).mean() > 0.95)
+    >>> bool((model.predict(X) == y).mean() > 0.9)
     True
     >>> found = model.label_issues_["is_label_issue"]
     >>> bool((found & flipped).sum() > 0.8 * flipped.sum())

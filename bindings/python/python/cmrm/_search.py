@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 from . import _native
+from ._arrays import whole
 from ._base import FittedClassifier
 
 
 class CMRMClassifierCV(FittedClassifier):
-    """:class:`CMRMClassifier` with settings chosen on folds of the rows by their observed labels, as ``cmrm tune`` does.
+    """:class:`CMRMClassifier` with settings chosen on folds of the rows by observed labels, as ``cmrm tune`` does.
 
     Settings that differ in loss and envelope train side by side and read the rows once; after every fold the worse half
     is given up. The settings as they are stay unless another is better by more than chance. Then all rows are fitted
@@ -138,7 +139,7 @@ class CMRMClassifierCV(FittedClassifier):
         return {
             "space": json.dumps(space | {"losses": []}),
             "losses": _list("losses", self.losses),
-            "folds": self.folds,
+            "folds": whole(self.folds, "folds", 1),
             "criterion": self.criterion,
         }
 

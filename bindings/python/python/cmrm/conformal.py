@@ -1,7 +1,7 @@
 """Prediction sets by split conformal prediction: LAC, APS, randomised APS and RAPS.
 
-The set of a new row holds its right class with probability at least ``coverage``, if the rows that were calibrated on and
-the new one come from the same source, whatever the model.
+The set of a new row holds its right class with probability at least ``coverage``, if the rows that were calibrated on
+and the new one come from the same source, whatever the model.
 
 >>> import numpy as np
 >>> from cmrm import conformal
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._arrays import class_indices, encode, floats, seed_of
+from ._arrays import class_indices, encode, floats, seed_of, whole
 
 __all__ = ["SetPredictor", "calibrate", "evaluate"]
 
@@ -88,7 +88,7 @@ def calibrate(
         "per_class": bool(per_class),
         "allow_empty": bool(allow_empty),
         "raps_penalty": float(raps_penalty),
-        "raps_free_ranks": raps_free_ranks,
+        "raps_free_ranks": whole(raps_free_ranks, "raps_free_ranks"),
     }
     seed = seed_of(seed)
     return SetPredictor(_native.calibrate_sets(matrix, codes, options, seed), seed)

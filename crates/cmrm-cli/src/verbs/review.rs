@@ -10,14 +10,14 @@ use cmrm_data::Fingerprint;
 use cmrm_fit::prepare;
 use cmrm_report::Card;
 use cmrm_review::{Item, Server, Source, Store, csv};
-use cmrm_run::{Cards, MANY_COLUMNS};
+use cmrm_run::{CARDS, Cards, MANY_COLUMNS, RunKind};
 use serde_json::json;
 
 use crate::config;
 use crate::failure::{Failure, Result, in_file};
 use crate::load::load;
 use crate::margins::read_record;
-use crate::run_dir::RunDir;
+use crate::run_dir::{RunDir, RunInfo};
 use crate::terminal::Terminal;
 
 /// The file of decisions in a run's folder.
@@ -49,7 +49,9 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     if let Some(path) = &args.export {
         return export(&run, &info.fingerprint, path, terminal);
     }
-    run.check_kind(&info)?;
+    if info.kind == RunKind::Images {
+        return review_images(&run, &info, args, terminal);
+    }
     let mut config = config::read(&run.file("config.toml"))?;
     if let Some(data) = &args.data {
         config.data.clone_from(data);
@@ -69,27 +71,51 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     }
     let record = read_record(&run, &info)?;
     let cards = Rows::new(title, info.classes.clone(), Cards::new(raw, Cow::Owned(train), record)?);
-    // Opened last: a run that cannot be shown leaves no file of decisions.
-    let store = Store::open(&run.file(STORE), &info.fingerprint).map_err(Failure::input)?;
-    let listening = |error: std::io::Error| Failure::input(format!("port {} of this machine: {error}", args.port));
-    let server = Server::bind(args.port, store).map_err(listening)?;
-    let address = server.address();
-    let text = format!("{address}\n");
-    terminal.result(&json!({ "schema": "cmrm/review/1", "address": address, "rows": cards.doubted.len() }), &text)?;
-    terminal.say(format!(
-        "{} doubtful rows; decisions are kept in {} as they are made; Ctrl-C ends",
-        cards.doubted.len(),
-        run.file(STORE).display()
-    ));
     if let Some(noise) = &config.noise {
         terminal.say(format!(
             "note: the labels shown were made wrong by --noise {noise}; the data file does not have them"
         ));
     }
+    serve(&run, &info, &cards, args, terminal)
+}
+
+/// Images are shown as the run kept them: this program reads neither all of their formats nor their networks.
+fn review_images(run: &RunDir, info: &RunInfo, args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
+    if args.data.is_some() {
+        return Err(Failure::input("--data: the pictures of a run on images are in its folder; leave the flag out"));
+    }
+    if !run.file(CARDS).exists() {
+        return Err(Failure::input(format!(
+            "{}: the run was trained by a version that kept no pictures; train it again with this one",
+            run.file(CARDS).display()
+        )));
+    }
+    let title = run.path().file_name().unwrap_or(run.path().as_os_str()).to_string_lossy().into_owned();
+    serve(run, info, &Pictures { title, classes: info.classes.clone(), cards: run.read_json(CARDS)? }, args, terminal)
+}
+
+fn serve(
+    run: &RunDir,
+    info: &RunInfo,
+    source: &dyn Source,
+    args: &ReviewArgs,
+    terminal: &Terminal,
+) -> Result<ExitCode> {
+    // Opened last: a run that cannot be shown leaves no file of decisions.
+    let store = Store::open(&run.file(STORE), &info.fingerprint).map_err(Failure::input)?;
+    let listening = |error: std::io::Error| Failure::input(format!("port {} of this machine: {error}", args.port));
+    let server = Server::bind(args.port, store).map_err(listening)?;
+    let (address, rows) = (server.address(), source.items().len());
+    let text = format!("{address}\n");
+    terminal.result(&json!({ "schema": "cmrm/review/1", "address": address, "rows": rows }), &text)?;
+    terminal.say(format!(
+        "{rows} doubtful rows; decisions are kept in {} as they are made; Ctrl-C ends",
+        run.file(STORE).display()
+    ));
     if !args.no_open && terminal.bars {
         open_browser(&address);
     }
-    server.run(&cards).map_err(listening)?;
+    server.run(source).map_err(listening)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -146,6 +172,37 @@ impl Source for Rows {
 
     fn card(&self, place: usize) -> std::result::Result<Card, String> {
         Ok(self.cards.card(self.doubted[place], MANY_COLUMNS))
+    }
+}
+
+/// The doubtful images of a run, as it kept them.
+struct Pictures {
+    title: String,
+    classes: Vec<String>,
+    cards: Vec<Card>,
+}
+
+impl Source for Pictures {
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn classes(&self) -> Vec<String> {
+        self.classes.clone()
+    }
+
+    fn items(&self) -> Vec<Item> {
+        let item = |card: &Card| Item {
+            row: card.row,
+            given: card.given.clone(),
+            suggested: card.suggested.clone(),
+            margin: card.margin,
+        };
+        self.cards.iter().map(item).collect()
+    }
+
+    fn card(&self, place: usize) -> std::result::Result<Card, String> {
+        Ok(self.cards[place].clone())
     }
 }
 

@@ -1,11 +1,13 @@
 //! Images: read into memory as bytes, and kept on the device as bytes.
 
+mod decisions;
 mod decode;
 mod folder;
 mod order;
 mod read;
 mod resident;
 
+pub use decisions::{Decided, apply_decisions};
 pub use folder::is_image_folder;
 pub use order::EpochOrder;
 pub use read::read_images;
@@ -30,6 +32,8 @@ pub struct Images {
     pub channels: usize,
     /// The file of each image, where each has one.
     pub files: Vec<String>,
+    /// Where each image stands in the data, ascending, where some are left out; else empty.
+    pub rows: Vec<u64>,
 }
 
 impl Images {
@@ -41,6 +45,16 @@ impl Images {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
+    }
+
+    /// Where an image stands in the data.
+    pub fn row(&self, at: usize) -> u64 {
+        self.rows.get(at).copied().unwrap_or(at as u64)
+    }
+
+    /// The image that stands there in the data.
+    pub(crate) fn at_row(&self, row: u64) -> usize {
+        self.rows.binary_search(&row).unwrap_or(row as usize)
     }
 }
 

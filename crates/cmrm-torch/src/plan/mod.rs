@@ -50,6 +50,9 @@ pub struct Plan {
     /// Pixels of a side, to which the images of a folder of files are scaled and cut; needed where they differ in size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<usize>,
+    /// File of decisions on the training images, as `cmrm review --export` writes it, relative to the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<PathBuf>,
     /// Which network.
     pub network: Architecture,
     /// Epochs of every arm that states none.
@@ -173,7 +176,7 @@ pub struct ForkPlan {
 }
 
 impl Plan {
-    /// Reads a plan. A relative data folder is taken relative to the plan's own.
+    /// Reads a plan. Relative paths are taken relative to the plan's own folder.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|error| Error::in_file(path, error))?;
         let mut plan: Plan = toml::from_str(&text).map_err(|error| Error::in_file(path, error))?;
@@ -182,8 +185,10 @@ impl Plan {
         }
         if let Some(folder) = path.parent() {
             // Absolute, so that a copy of the plan in a run's folder names the same data.
-            let data = folder.join(&plan.data);
-            plan.data = std::path::absolute(&data).map_err(|error| Error::in_file(&data, error))?;
+            for named in std::iter::once(&mut plan.data).chain(&mut plan.decisions) {
+                let path = folder.join(&*named);
+                *named = std::path::absolute(&path).map_err(|error| Error::in_file(&path, error))?;
+            }
         }
         plan.runs().map_err(|error| Error::in_file(path, error))?;
         Ok(plan)

@@ -132,6 +132,11 @@ impl Plan {
             }
         }
         self.check_forks(&runs)?;
+        if self.decisions.is_some() && runs.iter().any(|run| run.noise.is_some()) {
+            return Err(Error::settings(
+                "decisions are about the labels as they are; with `decisions`, `noise` is none",
+            ));
+        }
         for at in 0..runs.len() {
             let mut wanted: Vec<usize> = runs
                 .iter()

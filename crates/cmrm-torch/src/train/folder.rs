@@ -1,6 +1,5 @@
 //! The folder of a finished run, in the form that `cmrm audit` and `cmrm report` read.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -10,19 +9,22 @@ use cmrm::metric::predicted_classes;
 use cmrm_data::atomic::atomic_write;
 use cmrm_data::read::{ReadOptions, read_path};
 use cmrm_data::write::NpyWriter;
-use cmrm_data::{Dataset, Features, Fingerprint};
-use cmrm_report::{Envelope, Epoch, Estimate, Pixels, Report, data_uri};
+use cmrm_data::{Features, Fingerprint};
+use cmrm_report::{Envelope, Epoch, Estimate, Report};
 use cmrm_run::judge::{compare, measure};
 use cmrm_run::summary::{ArmSummary, DataSummary, FitSummary, Labels, SCHEMA};
-use cmrm_run::{BASE, Cards, Found, MARGINS, RunInfo, RunKind, SUSPECTS, Suspects, TrainingRows, fitting};
+use cmrm_run::{
+    BASE, CARDS, Found, MARGINS, PICTURE_BYTES, RunInfo, RunKind, SUSPECTS, Suspects, TrainingRows, fitting,
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tch::{Kind, Tensor};
 
+use super::cards::doubted;
 use super::judge::numbers;
 use super::report::{write_json, write_text};
 use super::training::Training;
-use crate::data::{ImageSet, Images, Resident};
+use crate::data::{ImageSet, Resident};
 use crate::error::{Error, Result};
 use crate::plan::RunSpec;
 
@@ -38,7 +40,8 @@ pub fn write_run(path: &Path, spec: &RunSpec, set: &ImageSet, training: &Trainin
     let seen = training.see_training_images();
     let probabilities = seen.probabilities()?;
     let record = Record::new(training, &probabilities, &observed.labels, set.classes.len())?;
-    let (positions, wrong) = ((0..observed.labels.len() as u64).collect::<Vec<_>>(), observed.mask());
+    let positions: Vec<u64> = (0..set.train.len()).map(|at| set.train.row(at)).collect();
+    let wrong = observed.mask();
     let rows = TrainingRows {
         rows: &positions,
         files: &set.train.files,
@@ -85,12 +88,7 @@ pub fn write_run(path: &Path, spec: &RunSpec, set: &ImageSet, training: &Trainin
         version: info.version.clone(),
         fingerprint,
     };
-    let features = numbers(&seen.features)?;
-    let feature_names = (0..seen.features.size()[1]).map(|at| format!("f{at}")).collect();
-    let (labels, classes) = (observed.labels.clone(), set.classes.clone());
-    let near = Dataset { features, feature_names, labels, classes, rows: positions.clone(), image: None };
-    let picture = |row: u64| picture(&set.train, row as usize);
-    let cards = Cards::of_pictures(Cow::Owned(near), record.cards(), &picture)?;
+    let doubted = doubted(&set.train, &observed.labels, &set.classes, &seen, record.cards())?;
     let report = cmrm_run::report(Found {
         summary: &summary,
         rows: &rows,
@@ -100,11 +98,12 @@ pub fn write_run(path: &Path, spec: &RunSpec, set: &ImageSet, training: &Trainin
         envelope: envelope(spec),
         batch: spec.batch,
         history: training.progress.metrics.iter().map(|line| epoch(line, name, spec, rows.len())).collect(),
-        suspects: fitting(cards.suspects().into_iter().take(SUSPECTS).map(|at| cards.card(at, 0)).collect()),
+        suspects: fitting(doubted.iter().take(SUSPECTS).cloned().collect(), PICTURE_BYTES),
         sensitivity: None,
         config: spec.settings.clone(),
     })?;
     write_words(path, &summary, &report)?;
+    write_json(&path.join(CARDS), &doubted)?;
     write_json(&path.join(RUN), &info)
 }
 
@@ -232,11 +231,4 @@ fn epoch(line: &Value, arm: &str, spec: &RunSpec, rows: usize) -> Epoch {
         wrong_among_filtered: wrong.map(|wrong| wrong / filtered),
         validation_accuracy: None,
     }
-}
-
-/// An image, as an address that holds it.
-fn picture(images: &Images, row: usize) -> Option<String> {
-    let Images { height, width, channels, .. } = *images;
-    let size = height * width * channels;
-    data_uri(&Pixels { width, height, channels, bytes: images.pixels[row * size..(row + 1) * size].to_vec() })
 }

@@ -1,5 +1,6 @@
 //! Training: steps, epochs, runs, and several runs at once.
 
+mod cards;
 mod checkpoint;
 mod folder;
 mod judge;

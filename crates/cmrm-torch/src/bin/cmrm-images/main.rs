@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use cmrm_torch::cuda::Cuda;
-use cmrm_torch::data::read_images;
+use cmrm_torch::data::{Decided, apply_decisions, read_images};
 use cmrm_torch::libtorch;
 use cmrm_torch::plan::{Plan, Precision};
 use cmrm_torch::speed::SpeedTest;
@@ -171,7 +171,12 @@ fn work(args: Args) -> Result<ExitCode> {
                     plan.precision = precision.into();
                 }
                 let folder = data.as_ref().unwrap_or(&plan.data);
-                work.push((plan.runs()?, read_images(folder, plan.size)?));
+                let mut images = read_images(folder, plan.size)?;
+                if let Some(decisions) = &plan.decisions {
+                    let Decided { relabelled, dropped } = apply_decisions(&mut images, decisions)?;
+                    eprintln!("{}: {relabelled} images relabelled, {dropped} dropped", decisions.display());
+                }
+                work.push((plan.runs()?, images));
             }
             let say = |line: &str| eprintln!("{line}");
             let control = Control { root: out, device, workers, deadline, checkpoint_every, stop: &STOP, say: &say };

@@ -1,0 +1,82 @@
+//! What people decided about training images, applied to them.
+
+use std::path::Path;
+
+use cmrm_data::read::{ReadOptions, Source, read};
+use cmrm_data::table::{Column, closest};
+use cmrm_data::{Features, Override};
+
+use super::{ImageSet, Images};
+use crate::error::{Error, Result};
+
+/// How many images decisions changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// Given another label.
+    pub relabelled: usize,
+    /// Left out.
+    pub dropped: usize,
+}
+
+/// Applies a file of decisions, as `cmrm review --export` writes it, to the training images: columns `row`, `action`
+/// (keep, relabel or drop) and `label`. Images that stay keep their place in the data as their row.
+pub fn apply_decisions(set: &mut ImageSet, path: &Path) -> Result<Decided> {
+    let mut options = ReadOptions::default();
+    options.overrides.extend(["row", "action", "label"].map(|name| (name.into(), Override::Categorical)));
+    let Features::Table(table) = read(&Source::file(path), &options)?.features else {
+        return Err(Error::in_file(path, "not a table"));
+    };
+    let column = |name: &str| -> Result<&Column> {
+        let missing = || format!("there is no column '{name}'; the columns are 'row', 'action' and 'label'");
+        table.column(name).ok_or_else(|| Error::in_file(path, missing()))
+    };
+    let (rows, actions, labels) = (column("row")?, column("action")?, column("label")?);
+    let (mut decided, mut seen, mut dropped) = (Decided::default(), vec![false; set.train.len()], Vec::new());
+    for line in 0..table.rows() {
+        let text = |column: &Column| column.text(line).unwrap_or_default().into_owned();
+        let refuse = |why: String| Error::in_file(path, format!("row {line}: {why}"));
+        let row = text(rows);
+        let Some(at) = row.parse().ok().filter(|&at: &usize| at < seen.len()) else {
+            return Err(refuse(format!("there is no image '{row}'; there are {}, from 0", seen.len())));
+        };
+        if std::mem::replace(&mut seen[at], true) {
+            return Err(refuse(format!("image {at} has a decision already")));
+        }
+        match text(actions).as_str() {
+            "keep" => {}
+            "drop" => dropped.push(at),
+            "relabel" => {
+                let label = text(labels);
+                let Some(class) = set.classes.iter().position(|class| *class == label) else {
+                    let near = closest(&label, &set.classes).first().map(|near| format!(", did you mean '{near}'?"));
+                    return Err(refuse(format!("there is no class '{label}'{}", near.unwrap_or_default())));
+                };
+                set.train.labels[at] = class as u32;
+                decided.relabelled += 1;
+            }
+            other => return Err(refuse(format!("action '{other}'; expected keep, relabel or drop"))),
+        }
+    }
+    decided.dropped = dropped.len();
+    leave_out(&mut set.train, &dropped);
+    Ok(decided)
+}
+
+/// Removes images by their places.
+fn leave_out(images: &mut Images, dropped: &[usize]) {
+    if dropped.is_empty() {
+        return;
+    }
+    let stays: Vec<usize> = {
+        let mut stays = vec![true; images.len()];
+        dropped.iter().for_each(|&at| stays[at] = false);
+        (0..images.len()).filter(|&at| stays[at]).collect()
+    };
+    let size = images.height * images.width * images.channels;
+    images.pixels = stays.iter().flat_map(|&at| images.pixels[at * size..(at + 1) * size].iter().copied()).collect();
+    images.rows = stays.iter().map(|&at| images.row(at)).collect();
+    images.labels = stays.iter().map(|&at| images.labels[at]).collect();
+    if !images.files.is_empty() {
+        images.files = stays.iter().map(|&at| std::mem::take(&mut images.files[at])).collect();
+    }
+}

@@ -1,0 +1,73 @@
+//! Doubtful images to look at, beside trusted ones that look alike to the network.
+
+use std::borrow::Cow;
+
+use cmrm_data::Dataset;
+use cmrm_report::{Card, Pixels, data_uri};
+use cmrm_run::{Cards, REVIEW_BYTES, REVIEWED, Record, fitting};
+use image::imageops::FilterType;
+use image::{DynamicImage, GrayImage, RgbImage};
+
+use super::judge::{Seen, numbers};
+use crate::data::Images;
+use crate::error::Result;
+
+/// Pixels of a picture's longer side: enough to see what it shows, and small enough for a page of hundreds.
+const SIDE: usize = 96;
+
+/// The most doubtful images, as many as the review page shows.
+pub(super) fn doubted(
+    images: &Images,
+    labels: &[u32],
+    classes: &[String],
+    seen: &Seen,
+    record: Record,
+) -> Result<Vec<Card>> {
+    let near = Dataset {
+        features: numbers(&seen.features)?,
+        feature_names: (0..seen.features.size()[1]).map(|at| format!("f{at}")).collect(),
+        labels: labels.to_vec(),
+        classes: classes.to_vec(),
+        rows: (0..labels.len()).map(|at| images.row(at)).collect(),
+        image: None,
+    };
+    let picture = |row: u64| data_uri(&picture(images, images.at_row(row)));
+    let cards = Cards::of_pictures(Cow::Owned(near), record, &picture)?;
+    Ok(fitting(cards.suspects().into_iter().take(REVIEWED).map(|at| cards.card(at, 0)).collect(), REVIEW_BYTES))
+}
+
+/// An image, made smaller if it is large.
+fn picture(images: &Images, at: usize) -> Pixels {
+    let Images { height, width, channels, .. } = *images;
+    let size = height * width * channels;
+    let bytes = images.pixels[at * size..(at + 1) * size].to_vec();
+    if width.max(height) <= SIDE {
+        return Pixels { width, height, channels, bytes };
+    }
+    let (full, side) = ((width as u32, height as u32), SIDE as u32);
+    let image = match channels {
+        1 => GrayImage::from_raw(full.0, full.1, bytes).map(DynamicImage::from),
+        _ => RgbImage::from_raw(full.0, full.1, bytes).map(DynamicImage::from),
+    };
+    // As many bytes as pixels and channels: there is always an image.
+    let small = image.unwrap_or_default().resize(side, side, FilterType::Triangle);
+    let (width, height) = (small.width() as usize, small.height() as usize);
+    Pixels { width, height, channels, bytes: small.into_bytes() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_images_become_small_and_small_ones_stay() {
+        for (channels, width, height, expected) in [(3, 200, 100, (96, 48)), (1, 8, 8, (8, 8)), (1, 97, 194, (48, 96))]
+        {
+            let pixels: Vec<u8> = [7u8; 2].iter().flat_map(|&tone| vec![tone; width * height * channels]).collect();
+            let images = Images { pixels, labels: vec![0, 0], height, width, channels, ..Images::default() };
+            let small = picture(&images, 1);
+            assert_eq!((small.width, small.height), expected);
+            assert_eq!(small.bytes, vec![7; expected.0 * expected.1 * channels]);
+        }
+    }
+}
