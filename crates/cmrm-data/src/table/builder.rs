@@ -98,6 +98,19 @@ impl ColumnBuilder {
         self.length += 1;
     }
 
+    /// The code of the name added last, for [`ColumnBuilder::push_again`].
+    pub fn last_code(&self) -> Option<u32> {
+        if let Values::Categorical { codes, .. } = &self.values { codes.last().copied() } else { None }
+    }
+
+    /// Adds a name again that has this code.
+    pub fn push_again(&mut self, code: u32) {
+        if let Values::Categorical { codes, .. } = &mut self.values {
+            codes.push(code);
+            self.length += 1;
+        }
+    }
+
     /// Adds a missing cell.
     pub fn push_missing(&mut self) {
         self.missing.mark(self.length);

@@ -4,6 +4,7 @@
 use super::config::ScoreMethod;
 use super::entropy::weighted_entropy_score;
 use crate::conformal::{SUM_SLACK, check_row};
+use crate::envelope::wide::{LEAST_CLASSES, MOST_CLASSES, Peak, ROWS_TOGETHER, Row};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
@@ -47,41 +48,113 @@ impl<T: Scalar + Into<f64>> pulp::WithSimd for Scan<'_, T> {
     type Output = Result<()>;
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
-        let classes = self.classes;
-        let close = T::from_f64(CLOSE);
-        for (i, row) in self.probabilities.chunks_exact(classes).enumerate() {
-            let label = self.labels[i];
-            if label as usize >= classes {
-                return Err(Error::Label { row: self.first_row + i, label, classes });
-            }
-            let Extremes { low, sum, first, second } = extremes(row);
-            let p_label = row[label as usize];
-            let p_rival = if p_label < first { first } else { second };
-            let rival = first_equal_but(row, p_rival, label as usize) as u32;
-            // NaN fails the comparisons too. Near a limit the exact check decides, so that it is the only judge.
-            let plausible = low >= T::ZERO && first <= T::ONE && (sum.to_f64() - 1.0).abs() <= 0.9 * SUM_SLACK;
-            if !plausible {
-                check_row(self.first_row + i, row)?;
-            }
-            let label_first = label < rival;
-            let wins = |p: T| p > p_rival || (p == p_rival && label_first);
-            let margin = p_label - p_rival;
-            self.self_confidence[i] = p_label;
-            self.margin[i] = margin.to_f64() as f32;
-            self.predicted[i] = if wins(p_label) { label } else { rival };
-            self.rival[i] = rival;
-            self.doubted[i] = !wins(p_label + close);
-            let score = match self.method {
-                ScoreMethod::SelfConfidence => p_label.to_f64(),
-                ScoreMethod::NormalizedMargin => normalised_margin(margin.to_f64()),
-                ScoreMethod::ConfidenceWeightedEntropy => weighted_entropy_score(row, p_label.to_f64(), wins(p_label)),
+    fn with_simd<S: pulp::Simd>(mut self, simd: S) -> Result<()> {
+        let (classes, rows) = (self.classes, self.labels.len());
+        if let Some(i) = self.labels.iter().position(|&label| label as usize >= classes) {
+            return Err(Error::Label { row: self.first_row + i, label: self.labels[i], classes });
+        }
+        for start in (0..rows).step_by(ROWS_TOGETHER) {
+            let end = rows.min(start + ROWS_TOGETHER);
+            let found = if (LEAST_CLASSES..=MOST_CLASSES).contains(&classes) {
+                look_along(simd, self.probabilities, self.labels, classes, start)
+            } else {
+                [start, start + 1, start + 2, start + 3].map(|i| {
+                    let i = i.min(rows - 1);
+                    look(&self.probabilities[i * classes..][..classes], self.labels[i] as usize)
+                })
             };
-            // A probability may exceed 1 by rounding.
-            self.score[i] = score.clamp(0.0, 1.0) as f32;
+            for (i, found) in (start..end).zip(&found) {
+                self.note(i, found)?;
+            }
         }
         Ok(())
     }
+}
+
+impl<T: Scalar + Into<f64>> Scan<'_, T> {
+    /// Fills the columns of a row.
+    #[inline(always)]
+    fn note(&mut self, i: usize, found: &Look<T>) -> Result<()> {
+        let row = &self.probabilities[i * self.classes..][..self.classes];
+        let (label, &Look { low, sum, p_rival, rival }) = (self.labels[i], found);
+        let p_label = row[label as usize];
+        // NaN fails the comparisons too. Near a limit the exact check decides, so that it is the only judge.
+        let plausible =
+            low >= T::ZERO && p_label.larger(p_rival) <= T::ONE && (sum.to_f64() - 1.0).abs() <= 0.9 * SUM_SLACK;
+        if !plausible {
+            check_row(self.first_row + i, row)?;
+        }
+        let label_first = label < rival;
+        let wins = |p: T| p > p_rival || (p == p_rival && label_first);
+        let margin = p_label - p_rival;
+        self.self_confidence[i] = p_label;
+        self.margin[i] = margin.to_f64() as f32;
+        self.predicted[i] = if wins(p_label) { label } else { rival };
+        self.rival[i] = rival;
+        self.doubted[i] = !wins(p_label + T::from_f64(CLOSE));
+        let score = match self.method {
+            ScoreMethod::SelfConfidence => p_label.to_f64(),
+            ScoreMethod::NormalizedMargin => normalised_margin(margin.to_f64()),
+            ScoreMethod::ConfidenceWeightedEntropy => weighted_entropy_score(row, p_label.to_f64(), wins(p_label)),
+        };
+        // A probability may exceed 1 by rounding.
+        self.score[i] = score.clamp(0.0, 1.0) as f32;
+        Ok(())
+    }
+}
+
+/// What is seen of a row: its lowest number and sum, and the largest number besides the label's, with the first class
+/// that has it. NaN spoils the sum and nothing else.
+struct Look<T> {
+    low: T,
+    sum: T,
+    p_rival: T,
+    rival: u32,
+}
+
+/// At a row of few classes.
+#[inline(always)]
+fn look<T: Scalar>(row: &[T], label: usize) -> Look<T> {
+    let (mut low, mut sum, mut p_rival, mut rival) = (T::ZERO, T::ZERO, T::NEG_INFINITY, 0);
+    for (class, &p) in row.iter().enumerate() {
+        low = if p < low { p } else { low };
+        sum += p;
+        if p > p_rival && class != label {
+            (p_rival, rival) = (p, class as u32);
+        }
+    }
+    Look { low, sum, p_rival, rival }
+}
+
+/// At a few rows of many classes, along each of them; where rows are missing at the end, the last one stands in.
+#[inline(always)]
+fn look_along<T: Scalar, S: pulp::Simd>(
+    simd: S,
+    probabilities: &[T],
+    labels: &[u32],
+    classes: usize,
+    start: usize,
+) -> [Look<T>; ROWS_TOGETHER] {
+    let last = labels.len() - 1;
+    let mut rows = [Row { logits: &probabilities[start * classes..][..classes], label: labels[start] }; ROWS_TOGETHER];
+    for (k, row) in rows.iter_mut().enumerate() {
+        let i = (start + k).min(last);
+        *row = Row { logits: &probabilities[i * classes..][..classes], label: labels[i] };
+    }
+    let [a, b, c, d] = T::peaks(simd, rows);
+    [
+        look_closer(simd, rows[0], a),
+        look_closer(simd, rows[1], b),
+        look_closer(simd, rows[2], c),
+        look_closer(simd, rows[3], d),
+    ]
+}
+
+#[inline(always)]
+fn look_closer<T: Scalar, S: pulp::Simd>(simd: S, row: Row<'_, T>, peak: Peak<T, T::Vector<S>>) -> Look<T> {
+    let Peak { strongest, rival, poison } = peak;
+    let (low, sum) = (T::lowest(simd, row.logits), T::add_up(simd, row.logits, poison));
+    Look { low, sum, p_rival: strongest, rival }
 }
 
 /// Maps a margin in `[-1, 1]` to a score in `[0, 1]`.
@@ -124,72 +197,6 @@ impl<T: Scalar> pulp::WithSimd for Confide<'_, T> {
             };
         }
     }
-}
-
-/// Lowest number, sum, and the two highest numbers of a row (equal if the highest occurs twice).
-struct Extremes<T> {
-    low: T,
-    sum: T,
-    first: T,
-    second: T,
-}
-
-/// One [`Extremes`] a lane, folded at the end. NaN spoils the sum and nothing else.
-#[inline(always)]
-fn extremes<T: Scalar>(row: &[T]) -> Extremes<T> {
-    let (mut low, mut sum) = ([T::ZERO; LANES], [T::ZERO; LANES]);
-    let (mut first, mut second) = ([T::NEG_INFINITY; LANES], [T::NEG_INFINITY; LANES]);
-    let (chunks, rest) = row.as_chunks::<LANES>();
-    for chunk in chunks {
-        for l in 0..LANES {
-            let v = chunk[l];
-            low[l] = smaller(low[l], v);
-            sum[l] += v;
-            second[l] = second[l].larger(smaller(first[l], v));
-            first[l] = first[l].larger(v);
-        }
-    }
-    for l in 0..rest.len() {
-        let v = rest[l];
-        low[l] = smaller(low[l], v);
-        sum[l] += v;
-        second[l] = second[l].larger(smaller(first[l], v));
-        first[l] = first[l].larger(v);
-    }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for l in 0..width {
-            low[l] = smaller(low[l], low[l + width]);
-            sum[l] += sum[l + width];
-            // The runner-up is the better runner-up or the worse winner.
-            second[l] = second[l].larger(second[l + width]).larger(smaller(first[l], first[l + width]));
-            first[l] = first[l].larger(first[l + width]);
-        }
-        width /= 2;
-    }
-    Extremes { low: low[0], sum: sum[0], first: first[0], second: second[0] }
-}
-
-#[inline(always)]
-fn smaller<T: Scalar>(a: T, b: T) -> T {
-    if b < a { b } else { a }
-}
-
-/// Lowest index of `value` other than `but`; 0 if it is not there (only for rows that are refused).
-#[inline(always)]
-fn first_equal_but<T: Scalar>(row: &[T], value: T, but: usize) -> usize {
-    let (chunks, rest) = row.as_chunks::<LANES>();
-    for (c, chunk) in chunks.iter().enumerate() {
-        let mut found = false;
-        for l in 0..LANES {
-            found |= chunk[l] == value;
-        }
-        if found && let Some(l) = (0..LANES).find(|&l| chunk[l] == value && c * LANES + l != but) {
-            return c * LANES + l;
-        }
-    }
-    let start = chunks.len() * LANES;
-    (0..rest.len()).find(|&l| rest[l] == value && start + l != but).map_or(0, |l| start + l)
 }
 
 /// How many classes reach their thresholds, as a number that adds up in vectors.

@@ -19,7 +19,7 @@ mod objective;
 mod preset;
 mod quantile;
 mod risk;
-mod wide;
+pub(crate) mod wide;
 
 pub use beside::{Beside, evaluate_beside};
 pub use config::{Envelope, EnvelopeConfig, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};

@@ -115,5 +115,33 @@ pub fn criteria(studied: &Results, searched: &Results, default: &str) -> String 
             if m.clearly_better(best, default, &score) { best } else { default }
         }));
     }
+    rows.push(alone(&settings));
     table(&["rule", "settings within 0.3 points of the oracle", "mean distance", "largest"], rows)
+}
+
+/// What a single seed would have chosen by itself, as someone with one table has it; each seed of a setting counts.
+fn alone(settings: &[Means<'_>]) -> Vec<String> {
+    let distances = settings.iter().flat_map(|m| {
+        let best = m.mean(m.best(&test), &test);
+        m.cells.iter().map(move |cell| {
+            let better = |a: usize, b: usize| {
+                let observed = |arm: usize| cell.arms[arm].verdict.observed;
+                if observed(b) > observed(a) { b } else { a }
+            };
+            let weight = 1.0 / m.cells.len() as f64;
+            (weight, best - m.mean((0..m.arms).reduce(better).unwrap_or(0), &test))
+        })
+    });
+    let distances: Vec<(f64, f64)> = distances.collect();
+    let sum = |of: &dyn Fn(f64) -> f64| {
+        distances.iter().map(|&(weight, distance)| weight * of(distance)).sum::<f64>() / settings.len() as f64
+    };
+    let close = sum(&|distance| f64::from(u8::from(distance <= CLOSE)));
+    let most = distances.iter().map(|&(_, distance)| distance).fold(0.0, f64::max);
+    vec![
+        "best by observed, each seed alone".into(),
+        format!("{:.0} %", 100.0 * close),
+        format!("{:.2}", sum(&|distance| distance)),
+        format!("{most:.2}"),
+    ]
 }

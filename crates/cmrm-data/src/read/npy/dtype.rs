@@ -157,6 +157,15 @@ impl Dtype {
         Ok(if text.is_empty() { None } else { Some(text) })
     }
 
+    /// An element of a type of whole numbers, unless it is negative.
+    pub(super) fn whole_number(&self, element: &[u8]) -> Option<usize> {
+        match self.kind {
+            ElementKind::Signed => usize::try_from(self.signed(element)).ok(),
+            ElementKind::Unsigned => usize::try_from(self.unsigned(element)).ok(),
+            _ => None,
+        }
+    }
+
     fn bad_text(&self) -> Error {
         Error::malformed("NPY", format!("an element of type {self} is not text"))
     }

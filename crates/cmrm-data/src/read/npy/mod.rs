@@ -15,6 +15,9 @@ use crate::dataset::{Array, Features, ImageShape, Input};
 use crate::error::{Error, Problem, Result};
 use crate::table::{Column, ColumnBuilder, Kind};
 
+/// Whole numbers below this are looked up by themselves.
+const SMALL_NUMBERS: usize = 1 << 12;
+
 /// An open array: its header has been read, its elements follow in `reader`.
 pub(crate) struct Open<'a> {
     pub header: Header,
@@ -72,12 +75,22 @@ impl<'a> Open<'a> {
         }
         let dtype = self.header.dtype;
         let mut builder = ColumnBuilder::new(Kind::Categorical);
+        // Labels are mostly small numbers, each of which needs to be written out and looked up only once.
+        let mut codes = vec![None; SMALL_NUMBERS];
         let mut row = 0;
         read_blocks(&mut self.reader, self.header.data_bytes()?, dtype.size, &self.header.describe(), |block| {
             for element in block.chunks_exact(dtype.size) {
-                match dtype.text(element).map_err(|error| error.at_row(row))? {
-                    Some(text) => builder.push_name(&text),
-                    None => builder.push_missing(),
+                let small = dtype.whole_number(element).filter(|&number| number < SMALL_NUMBERS);
+                if let Some(code) = small.and_then(|number| codes[number]) {
+                    builder.push_again(code);
+                } else {
+                    match dtype.text(element).map_err(|error| error.at_row(row))? {
+                        Some(text) => {
+                            builder.push_name(&text);
+                            small.iter().for_each(|&number| codes[number] = builder.last_code());
+                        }
+                        None => builder.push_missing(),
+                    }
                 }
                 row += 1;
             }

@@ -26,15 +26,9 @@ fn read_floats(path: &Path, offset: u64, count: usize, threads: usize) -> std::i
     let piece = count.div_ceil(threads).max(PIECE);
     std::thread::scope(|scope| {
         let read = |(at, values): (usize, &mut [f32])| -> std::io::Result<()> {
-            let mut place = offset + 4 * (at * piece) as u64;
-            let mut buffer = [0; 1 << 16];
-            for values in values.chunks_mut(buffer.len() / 4) {
-                let bytes = &mut buffer[..4 * values.len()];
-                file.read_exact_at(bytes, place)?;
-                place += bytes.len() as u64;
-                for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<4>().0) {
-                    *value = f32::from_le_bytes(*bytes);
-                }
+            file.read_exact_at(bytemuck::cast_slice_mut(values), offset + 4 * (at * piece) as u64)?;
+            if cfg!(target_endian = "big") {
+                values.iter_mut().for_each(|value| *value = f32::from_bits(value.to_bits().swap_bytes()));
             }
             Ok(())
         };

@@ -34,6 +34,11 @@ impl WideRow for f64 {
     }
 
     #[inline(always)]
+    fn lowest<S: pulp::Simd>(_simd: S, values: &[f64]) -> f64 {
+        values.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    #[inline(always)]
     fn multiply<S: pulp::Simd>(_simd: S, values: &mut [f64], factor: f64, _ahead: Ahead) {
         for value in values {
             *value *= factor;

@@ -1,4 +1,4 @@
-//! Maximum and exponentials of long rows.
+//! Maximum and exponentials of long rows; the audit of probabilities uses the first too.
 //!
 //! The maxima of a few rows are found before their exponentials are taken, and these before they are added up, so that the
 //! rows' chains of dependent operations overlap; the later looks find the rows in the processor's first cache. At this rate memory would be the
@@ -11,30 +11,33 @@ use super::group::{Logits, Peaks};
 use crate::scalar::Scalar;
 
 /// Rows in one step.
-const ROWS_TOGETHER: usize = 4;
+pub(crate) const ROWS_TOGETHER: usize = 4;
 
 /// How many rows before its turn a row is asked for.
 pub(super) const ROWS_AHEAD: usize = 16;
 
 /// Most classes of a row: the classes are counted in `f32`.
-pub(super) const MOST_CLASSES: usize = 1 << 24;
+pub(crate) const MOST_CLASSES: usize = 1 << 24;
 
-/// One row of logits; no shorter than [`super::narrow::MOST_CLASSES`], which is more than the lanes of any vector.
+/// Fewest classes of a row.
+pub(crate) const LEAST_CLASSES: usize = super::narrow::MOST_CLASSES + 1;
+
+/// One row of logits; no shorter than [`LEAST_CLASSES`], which is more than the lanes of any vector.
 #[derive(Clone, Copy)]
 pub struct Row<'a, T> {
-    logits: &'a [T],
-    label: u32,
+    pub(crate) logits: &'a [T],
+    pub(crate) label: u32,
 }
 
 /// Of one row's logits without the label's.
 #[derive(Clone, Copy)]
 pub struct Peak<T, V> {
     /// The largest.
-    strongest: T,
+    pub(crate) strongest: T,
     /// The first class that has it.
-    rival: u32,
+    pub(crate) rival: u32,
     /// Zeros, or NaN where a logit of the row is not finite.
-    poison: V,
+    pub(crate) poison: V,
 }
 
 /// What is done along a row, in the vectors of the processor.
@@ -53,6 +56,9 @@ pub trait WideRow: Copy {
 
     /// Sum of `values` and of all numbers in `start`.
     fn add_up<S: pulp::Simd>(simd: S, values: &[Self], start: Self::Vector<S>) -> Self;
+
+    /// The lowest of `values`, NaN apart.
+    fn lowest<S: pulp::Simd>(simd: S, values: &[Self]) -> Self;
 
     /// Multiplies every number by `factor`. Asks for what stands `ahead` numbers later.
     fn multiply<S: pulp::Simd>(simd: S, values: &mut [Self], factor: Self, ahead: Ahead);

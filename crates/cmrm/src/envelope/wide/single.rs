@@ -66,6 +66,15 @@ impl WideRow for f32 {
     }
 
     #[inline(always)]
+    fn lowest<S: Simd>(simd: S, values: &[f32]) -> f32 {
+        let mut low = first::<S>(&values[values.len() - S::F32_LANES..]);
+        for &values in S::as_simd_f32s(values).0 {
+            low = simd.min_f32s(low, values);
+        }
+        simd.reduce_min_f32s(low)
+    }
+
+    #[inline(always)]
     fn multiply<S: Simd>(simd: S, values: &mut [f32], factor: f32, ahead: Ahead) {
         let factors = simd.splat_f32s(factor);
         let last = values.len() - S::F32_LANES;
