@@ -49,7 +49,7 @@ fn killed_again_and_again_it_ends_in_the_same_report() {
         child.wait().unwrap();
         reached.push(cells(killed.path()));
     }
-    let all = 2 * (6 + 7) + 4 * (4 + 4);
+    let all = 2 * (7 + 8) + 4 * (4 + 4);
     assert!(reached.is_sorted() && reached[0] > 0 && reached[0] < all, "{reached:?} of {all}");
     succeed(killed.path(), &run);
     succeed(whole.path(), &run);

@@ -47,6 +47,8 @@ pub struct Options {
     pub shard: Option<Shard>,
     /// Whether a report says how long the cells took; two runs then differ in it.
     pub times: bool,
+    /// Words for the top of a report: where and when it was run.
+    pub notes: Vec<String>,
 }
 
 impl Options {

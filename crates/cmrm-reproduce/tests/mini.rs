@@ -39,8 +39,8 @@ fn all_protocols_run_and_the_report_says_what_was_found() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = train(&binary(), &Options::default(), folder.path(), folder.path(), 2);
     assert!(outcome.failed.is_empty(), "{outcome:?}");
-    // LR: two seeds of six arms and one of four; SVM: two of seven and one of four.
-    assert_eq!(files(folder.path()).len(), 2 * 6 + 4 + 2 * 7 + 4);
+    // LR: two seeds of seven arms and one of four; SVM: two of eight and one of four.
+    assert_eq!(files(folder.path()).len(), 2 * 7 + 4 + 2 * 8 + 4);
     let cells = [folder.path().to_owned()];
     let [text, table, tex, page] = written(&binary(), &cells);
     for expected in [
@@ -54,7 +54,7 @@ fn all_protocols_run_and_the_report_says_what_was_found() {
         assert!(text.contains(expected), "{expected} in\n{text}");
     }
     // Three protocols: base and arms of each loss, eight metrics.
-    let rows = 8 * ((2 + 4 + 3) + (2 + 5 + 3));
+    let rows = 8 * ((3 + 5 + 3) + (3 + 6 + 3));
     assert_eq!(table.lines().count(), 1 + rows);
     assert!(tex.contains("\\toprule") && tex.matches("\\begin{table}").count() == 3 && !tex.contains("5 %"));
     assert!(page.contains("<table>") && page.contains("<code>penalise</code>"));

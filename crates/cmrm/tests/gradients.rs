@@ -193,7 +193,7 @@ mod binary {
         (
             (0.0..2.0f64, 0.0..2.0f64, 0.01..0.99f64, 0.01..0.99f64),
             select(vec![Direction::Relax, Direction::Penalise]),
-            select(vec![TailNormaliser::Mean, TailNormaliser::Tail]),
+            select(vec![TailNormaliser::Mean, TailNormaliser::Tail, TailNormaliser::TailWithTies]),
             select(vec![ThresholdKind::Conformal, ThresholdKind::Indexed]),
         )
             .prop_map(
@@ -267,6 +267,10 @@ mod binary {
         let divisor = |label: u32| match config.normaliser {
             TailNormaliser::Mean => p.len() as f64,
             TailNormaliser::Tail => count(label).max(1) as f64,
+            TailNormaliser::TailWithTies => {
+                let ties = (0..p.len()).filter(|&i| beyond(i).abs() <= 1e-12 && labels[i] == label).count();
+                (count(label) + ties).max(1) as f64
+            }
         };
         let v = row_weights.map_or_else(|| vec![1.0; p.len()], <[f64]>::to_vec);
         let sign = if config.direction == Direction::Relax { -1.0 } else { 1.0 };

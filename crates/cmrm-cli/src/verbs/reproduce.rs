@@ -50,6 +50,9 @@ pub struct ReportArgs {
     /// Say how long the cells took; two runs then differ in that.
     #[arg(long)]
     pub times: bool,
+    /// A paragraph for the top of the report, as where it was run; may be given several times.
+    #[arg(long, value_name = "TEXT")]
+    pub note: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -109,7 +112,7 @@ fn cache(data: Option<&Path>) -> Result<Cache> {
 }
 
 fn train(args: &RunArgs, threads: Option<usize>, terminal: &Terminal) -> Result<ExitCode> {
-    let options = Options { seeds: args.seeds, only: args.only.clone(), shard: args.shard, times: false };
+    let options = Options { seeds: args.seeds, only: args.only.clone(), shard: args.shard, ..Options::default() };
     let time = match args.minutes {
         Some(minutes) if !(0.0..1e6).contains(&minutes) => {
             return Err(Failure::input(format!("--minutes {minutes}: expected a number from 0 to a million")));
@@ -159,7 +162,13 @@ fn in_words(time: Duration) -> String {
 
 fn report(args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
     let results = Results::read(&args.cells)?;
-    let options = Options { seeds: args.seeds, only: args.only.clone(), shard: None, times: args.times };
+    let options = Options {
+        seeds: args.seeds,
+        only: args.only.clone(),
+        shard: None,
+        times: args.times,
+        notes: args.note.clone(),
+    };
     let report = cmrm_reproduce::report(&named(&args.names)?, &results, &options, Path::new("."))?;
     let Some(folder) = &args.out else {
         terminal.data(markdown(&report.document, FIGURES).as_bytes())?;

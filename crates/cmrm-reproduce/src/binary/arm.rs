@@ -12,6 +12,8 @@ pub enum ArmName {
     BaseFresh,
     /// The envelope of the authors' code: penalise, mean over the tail, thresholds by index.
     Penalise,
+    /// The same, but a tail's mean is over the rows strictly beyond the threshold: rows on it are not counted.
+    PenaliseStrict,
     /// The envelope of the paper's text: relax, mean over all rows, conformal thresholds.
     Relax,
     /// The paper's sign with the authors' mean over the tail.
@@ -22,11 +24,12 @@ pub enum ArmName {
 
 impl ArmName {
     /// All arms in the order of reports.
-    pub const ALL: [ArmName; 7] = [
+    pub const ALL: [ArmName; 8] = [
         ArmName::Base,
         ArmName::BaseWarm,
         ArmName::BaseFresh,
         ArmName::Penalise,
+        ArmName::PenaliseStrict,
         ArmName::Relax,
         ArmName::RelaxTail,
         ArmName::Robust,
@@ -44,6 +47,7 @@ impl ArmName {
             ArmName::BaseWarm => "base-warm",
             ArmName::BaseFresh => "base-fresh",
             ArmName::Penalise => "penalise",
+            ArmName::PenaliseStrict => "penalise-strict",
             ArmName::Relax => "relax",
             ArmName::RelaxTail => "relax-tail",
             ArmName::Robust => "robust",
@@ -52,7 +56,7 @@ impl ArmName {
 
     /// Whether no protocol needs it: other forms of the envelope, to compare with.
     pub(crate) fn stands_beside(self) -> bool {
-        matches!(self, ArmName::Relax | ArmName::RelaxTail | ArmName::Robust)
+        matches!(self, ArmName::PenaliseStrict | ArmName::Relax | ArmName::RelaxTail | ArmName::Robust)
     }
 
     /// Whether it has an envelope.

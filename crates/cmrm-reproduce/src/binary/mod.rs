@@ -8,7 +8,7 @@ pub use arm::ArmName;
 pub(crate) use judge::{METRICS, Metric};
 pub(crate) use train::{Group, fork_config, model, seconds_of};
 
-use cmrm::envelope::binary::{BinaryConfig, Direction, TailNormaliser, ThresholdKind};
+use cmrm::envelope::binary::{BinaryConfig, TailNormaliser};
 use cmrm::envelope::{EnvelopeConfig, Preset, Start};
 use cmrm::loss::LossConfig;
 use cmrm_train::train::Term;
@@ -94,16 +94,14 @@ impl LossRow {
     fn term(&self, arm: ArmName) -> Term {
         let Tails { lambda_plus, lambda_minus, alpha_plus, alpha_minus } = self.tails;
         let paper = BinaryConfig::paper(lambda_plus, lambda_minus, alpha_plus, alpha_minus);
+        let authors = BinaryConfig::authors(lambda_plus, lambda_minus, alpha_plus, alpha_minus);
         // The schedule decides when it is on: an arm is a training of its own that starts where the trunk ended.
         let binary = |config| Term::Binary { config, start: Start::Epoch(0), fresh_optimiser: false };
         match arm {
             ArmName::Base | ArmName::BaseWarm | ArmName::BaseFresh => Term::Base,
-            ArmName::Penalise => binary(BinaryConfig {
-                direction: Direction::Penalise,
-                normaliser: TailNormaliser::Tail,
-                thresholds: ThresholdKind::Indexed,
-                ..paper
-            }),
+            // Dead units leave hundreds of rows with one score, and their code divides by them all.
+            ArmName::Penalise => binary(BinaryConfig { normaliser: TailNormaliser::TailWithTies, ..authors }),
+            ArmName::PenaliseStrict => binary(authors),
             ArmName::Relax => binary(paper),
             ArmName::RelaxTail => binary(BinaryConfig { normaliser: TailNormaliser::Tail, ..paper }),
             ArmName::Robust => Term::Envelope(EnvelopeConfig {

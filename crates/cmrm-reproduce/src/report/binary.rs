@@ -28,13 +28,13 @@ pub(super) const PROTOCOLS: [Protocol; 3] = [
         name: "authors",
         words: "the base arm and the envelope's arm with the schedules that the authors' script gives them",
         base: ArmName::Base,
-        arms: &[ArmName::Penalise],
+        arms: &[ArmName::Penalise, ArmName::PenaliseStrict],
     },
     Protocol {
         name: "fair",
         words: "the base arm forks off at the same step, with the same rate, ½‖w‖² and fresh optimiser as the envelopes",
         base: ArmName::BaseFresh,
-        arms: &[ArmName::Penalise, ArmName::Relax, ArmName::RelaxTail, ArmName::Robust],
+        arms: &[ArmName::Penalise, ArmName::PenaliseStrict, ArmName::Relax, ArmName::RelaxTail, ArmName::Robust],
     },
     Protocol {
         name: "schedule",

@@ -40,6 +40,9 @@ pub fn report(experiments: &[Experiment], results: &Results, options: &Options, 
     for text in sentences::INTRODUCTION {
         report.document.text(*text);
     }
+    for note in &options.notes {
+        report.document.text(note.clone());
+    }
     headline(&mut report)?;
     for experiment in experiments {
         report.document.heading(2, format!("{} (`{}`)", experiment.title, experiment.name));

@@ -100,9 +100,14 @@ pub(super) fn write(
         report.document.text("No results yet: `cmrm reproduce run` makes them.");
         return Ok(());
     }
+    let mut missing = Vec::new();
     for arm in &probe.arms {
         let of_arm = || found.iter().filter(|c| c.arm == arm.name);
         let [better, worse, open] = super::binary::count(of_arm());
+        if better + worse + open == 0 {
+            missing.push(arm.name.as_str());
+            continue;
+        }
         let gains: Vec<String> =
             of_arm().filter_map(|c| Some(format!("{} {:+.2}{}", c.row, c.difference?.0, c.verdict.mark()))).collect();
         report.document.text(format!(
@@ -111,6 +116,9 @@ pub(super) fn write(
             super::sentences::claim([better, worse, open]),
             gains.join(", ")
         ));
+    }
+    if !missing.is_empty() {
+        report.document.text(format!("Not run to the end: {}.", missing.join(", ")));
     }
     if !printed::printed()?.iter().any(|number| number.experiment == name) {
         report.document.text("Printed numbers of this table: not available here (and of other features).");

@@ -21,6 +21,9 @@ pub enum TailNormaliser {
     /// Each side by the number of rows in its own tail (the authors' code). A tail is the rows strictly beyond the
     /// threshold: a row on the threshold adds nothing to the sum and is not counted either.
     Tail,
+    /// Each side by the number of rows at or beyond its threshold, as the authors' code counts to the letter. It differs
+    /// from [`TailNormaliser::Tail`] where many rows share the threshold's score, as after units have died.
+    TailWithTies,
 }
 
 /// How the thresholds are picked.

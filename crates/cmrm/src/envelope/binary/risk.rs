@@ -26,18 +26,21 @@ pub fn risk<T: Scalar>(
     let excess = |i: usize| {
         if labels[i] == 0 { probabilities[i] - found.minus } else { found.plus - probabilities[i] }
     };
-    let (mut sums, mut tails) = ([0.0f64; 2], [0usize; 2]);
+    let (mut sums, mut tails, mut ties) = ([0.0f64; 2], [0usize; 2], [0usize; 2]);
     for i in 0..labels.len() {
         let beyond = excess(i);
+        let side = usize::from(labels[i] != 0);
         if beyond > T::ZERO {
-            let side = usize::from(labels[i] != 0);
             sums[side] += beyond.to_f64();
             tails[side] += 1;
+        } else if beyond == T::ZERO {
+            ties[side] += 1;
         }
     }
     let divisors = match config.normaliser {
         TailNormaliser::Mean => [labels.len(); 2],
         TailNormaliser::Tail => tails,
+        TailNormaliser::TailWithTies => [tails[0] + ties[0], tails[1] + ties[1]],
     };
     let sign = if config.direction == Direction::Relax { -1.0 } else { 1.0 };
     let lambdas = [config.lambda_minus, config.lambda_plus];
