@@ -132,9 +132,8 @@ const CRITERIA: &str = "\
 observed labels that the seeds hold out, the oracle the arm with the best mean clean test accuracy. Where rows are many a
 seed holds out 4,000 of them; where they are few it judges in five folds of all rows that are learned from, as `tune` does by
 default, and the arm is then trained on all of them; breast-cancer has twenty seeds, because the 860 test rows of five cannot
-tell 0.3 points. With the clause, the default stays unless it is beaten by more than
-the standard error over the seeds; that is the rule of `tune`. Someone with one table has one
-seed: the last row lets each choose alone.";
+tell 0.3 points. With the clause, the default stays unless it is beaten by more than the standard error over the seeds;
+that is the rule of `tune`. Someone with one table has one seed: the last row lets each choose alone.";
 
 fn coverage(studied: &Results, fresh: &Results) -> String {
     let seeds = |results: &Results, loss: &str| {
