@@ -76,7 +76,8 @@ pub fn report(material: Material<'_>, suspects: Vec<Card>) -> Result<Report> {
     })?)
 }
 
-fn epoch(stats: &EpochStats) -> Epoch {
+/// An epoch of a training, as a report has it.
+pub fn epoch(stats: &EpochStats) -> Epoch {
     Epoch {
         arm: stats.arm.clone(),
         epoch: stats.epoch,

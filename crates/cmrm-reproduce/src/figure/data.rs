@@ -124,16 +124,9 @@ pub(super) fn epoch(arm: &str, first: usize, stats: &EpochStats) -> Epoch {
     Epoch {
         arm: arm.into(),
         epoch: first + stats.epoch,
-        on: stats.envelope_on,
-        base: stats.base,
-        risk: stats.risk,
-        total: stats.total,
-        tau: stats.tau,
-        tau_plus: stats.tau_plus,
-        tau_minus: stats.tau_minus,
-        filtered: stats.filtered,
-        wrong_among_filtered: stats.wrong_among_filtered,
+        // The rows that judge a table are its test rows, and no epoch looks at them.
         validation_accuracy: None,
+        ..cmrm_fit::epoch(stats)
     }
 }
 

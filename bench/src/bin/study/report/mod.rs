@@ -113,11 +113,11 @@ const RULE: &str = "\
 ## How it was chosen
 
 With cross-entropy, the candidate wins that gains most at 20 and 40 % on average, among those that lose no more than 0.1
-points on any clean setting. First the settings were split like the colours of a chessboard, so that every data set, model,
-kind and rate of noise is in both halves; one half chose, the other judged, with five seeds. The choice lost more than 0.1
-points on a clean setting of the second half. A default must not hurt, so it was chosen again, by the same rule, on all
-settings of these five seeds, and judged on **five fresh seeds**: other rows to train on, other wrong labels, other first
-weights, of the same data sets. The table in which one data set is left out says what to expect of another.
+points on any clean setting. First the settings are split like the colours of a chessboard, so that every data set, model,
+kind and rate of noise is in both halves; one half chooses, the other judges, with five seeds. A choice that loses more than
+0.1 points on a clean setting of the second half does not hold, since a default must not hurt: then it is chosen again, by the
+same rule, on all settings of these five seeds. What is chosen is judged on **five fresh seeds**: other rows to train on,
+other wrong labels, other first weights, of the same data sets. The table in which one data set is left out says what to expect of another.
 
 What was not settled beforehand: the second round; the guards (thresholds by class, a ceiling of 0, a risk scaled by doubt),
 which came out of pilots on digits, breast-cancer, Spambase and Adult; and the candidate that starts after half of the
