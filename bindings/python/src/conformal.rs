@@ -1,28 +1,28 @@
 //! Prediction sets.
 
-use cmrm::Matrix;
 use cmrm::conformal::{ConformalConfig, EmptySets, ScoreKind, SetPredictor as Predictor, ThresholdKind, draw_uniforms};
+use cmrm::{Matrix, Scalar};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::arrays::{Floats, matrix, slice};
+use crate::arrays::{Floats, matrix, not_contiguous, slice};
 use crate::audit::named;
 use crate::errors::{detached, refuse};
 
 /// Which classes are in the set of each row.
-pub fn mask<'py, T: Copy + Into<f64> + Sync>(
+pub fn mask<'py, T: Scalar + Into<f64>>(
     py: Python<'py>,
     predictor: &Predictor,
     probabilities: Matrix<'_, T>,
     seed: u64,
 ) -> PyResult<Bound<'py, PyArray2<bool>>> {
     let (rows, classes) = (probabilities.rows(), probabilities.columns());
-    let mask = detached(py, || {
-        let uniforms = uniforms(predictor.config.score, rows, seed);
-        let mut mask = vec![false; rows * classes];
-        predictor.predict_mask(probabilities, &uniforms, &mut mask).map(|()| mask)
-    })?;
-    mask.into_pyarray(py).reshape([rows, classes])
+    // NumPy's memory: it asks for large pages, where this is written faster than computed.
+    let mask = PyArray2::zeros(py, [rows, classes], false);
+    let mut marks = mask.readwrite();
+    let marks = marks.as_slice_mut().map_err(not_contiguous)?;
+    detached(py, || predictor.predict_mask(probabilities, &uniforms(predictor.config.score, rows, seed), marks))?;
+    Ok(mask)
 }
 
 /// Calibrated thresholds; plain data.

@@ -364,6 +364,45 @@ fn the_first_bad_row_of_many_is_named() {
 }
 
 #[test]
+fn marks_are_refused_where_sets_are() {
+    fn agree<T: cmrm::Scalar + Into<f64>>(row: &[f64]) -> bool {
+        let values: Vec<T> = row.iter().map(|&p| T::from_f64(p)).collect();
+        let rows = Matrix::new(&values, values.len()).unwrap();
+        let (classes, thresholds) = (row.len(), Thresholds::Marginal(0.5));
+        let predictor = SetPredictor { config: ConformalConfig::default(), classes, thresholds };
+        let sets = predictor.predict(rows, &[]).map(|_| ());
+        let marks = predictor.predict_mask(rows, &[], &mut vec![false; classes]);
+        assert_eq!(sets, marks, "{row:?}");
+        marks.is_ok()
+    }
+    // Around every limit, at every place: what is summed quickly must not decide otherwise.
+    for classes in [1, 2, 15, 16, 17, 33, 100] {
+        for place in 0..classes {
+            for (value, is_sound) in [
+                (1.0, true),
+                (1.0 + 5e-7, true),
+                (1.0 + 2e-6, false),
+                (1.0 - 0.0099, true),
+                (1.0 - 0.0101, false),
+                (-1e-30, false),
+                (f64::INFINITY, false),
+                (f64::NEG_INFINITY, false),
+                (f64::NAN, false),
+            ] {
+                let mut row = vec![0.0; classes];
+                row[place] = value;
+                assert_eq!((agree::<f32>(&row), agree::<f64>(&row)), (is_sound, is_sound), "{value} at {place}");
+            }
+        }
+        for sum in [0.9895, 0.9905, 0.992, 1.0, 1.008, 1.0095, 1.0105] {
+            let row = vec![sum / classes as f64; classes];
+            let is_sound = (sum - 1.0_f64).abs() < 0.01 && (classes > 1 || sum <= 1.0);
+            assert_eq!((agree::<f32>(&row), agree::<f64>(&row)), (is_sound, is_sound), "{classes} classes, sum {sum}");
+        }
+    }
+}
+
+#[test]
 fn bad_input_is_named() {
     let conformal = ConformalConfig::default().validate().unwrap();
     let randomised = ConformalConfig { score: ScoreKind::ApsRandomised, ..Default::default() }.validate().unwrap();

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, check_length};
 use crate::matrix::Matrix;
+use crate::scalar::Scalar;
 
 /// How far a row's sum may lie from 1: wide enough for half-precision softmax over many classes, narrow enough to
 /// notice logits, scores of separate binary classifiers and unnormalised counts.
@@ -9,6 +10,9 @@ pub(crate) const SUM_SLACK: f64 = 0.01;
 
 /// Numbers that are checked at a time.
 const LANES: usize = 8;
+
+/// Numbers that are glanced at together: one 512-bit register of `f32`.
+const GLANCE: usize = 16;
 
 /// How far a probability may exceed 1 by rounding in single precision.
 const TOP_SLACK: f64 = 1e-6;
@@ -42,6 +46,35 @@ pub(crate) fn check_row<T: Copy + Into<f64>>(i: usize, row: &[T]) -> Result<()> 
         return Err(Error::RowSum { row: i, sum });
     }
     Ok(())
+}
+
+/// Whether `row` is plainly one of probabilities; where this says no, [`check_row`] decides. It adds up in the numbers' own
+/// precision, and keeps clear of the limits by more than the rounding of that.
+#[inline(always)]
+pub(super) fn is_plainly_sound<T: Scalar>(row: &[T]) -> bool {
+    let (mut sums, mut least, mut most) = ([T::ZERO; GLANCE], [T::ZERO; GLANCE], [T::ZERO; GLANCE]);
+    let mut add = |numbers: &[T; GLANCE]| {
+        for lane in 0..GLANCE {
+            sums[lane] += numbers[lane];
+            least[lane] = numbers[lane].smaller(least[lane]);
+            most[lane] = numbers[lane].larger(most[lane]);
+        }
+    };
+    let (chunks, rest) = row.as_chunks::<GLANCE>();
+    chunks.iter().for_each(&mut add);
+    let mut last = [T::ZERO; GLANCE];
+    last[..rest.len()].copy_from_slice(rest);
+    add(&last);
+    // By halves, which are vectors too.
+    for half in [GLANCE / 2, GLANCE / 4, GLANCE / 8, GLANCE / 16] {
+        for lane in 0..half {
+            sums[lane] += sums[lane + half];
+            least[lane] = least[lane].smaller(least[lane + half]);
+            most[lane] = most[lane].larger(most[lane + half]);
+        }
+    }
+    // NaN is neither less nor more than anything, and spoils the sum.
+    least[0] >= T::ZERO && most[0] <= T::ONE && (sums[0].to_f64() - 1.0).abs() <= 0.9 * SUM_SLACK
 }
 
 /// The error for the first number of `row` that is no probability.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_probabilities, check_row, check_uniforms};
+use super::check::{check_probabilities, check_row, check_uniforms, is_plainly_sound};
 use super::config::{ConformalConfig, EmptySets, ScoreKind};
 use super::ranking::{self, Scratch};
 use super::sets::PredictionSets;
@@ -10,6 +10,7 @@ use super::threshold::Thresholds;
 use super::{aps, aps_randomised, lac, raps};
 use crate::error::{Result, check_length};
 use crate::matrix::Matrix;
+use crate::scalar::Scalar;
 
 /// Rows that one thread takes at a time.
 #[cfg(feature = "rayon")]
@@ -45,7 +46,7 @@ impl SetPredictor {
 
     /// Says of each class of each row whether it is in the row's set: [`SetPredictor::predict`] as a table of the shape
     /// of the probabilities, which is faster where sets are large and is what array languages want.
-    pub fn predict_mask<T: Copy + Into<f64> + Sync>(
+    pub fn predict_mask<T: Scalar + Into<f64>>(
         &self,
         probabilities: Matrix<'_, T>,
         uniforms: &[f64],
@@ -57,12 +58,15 @@ impl SetPredictor {
         {
             use rayon::prelude::*;
             let blocks = mask.par_chunks_mut(BLOCK_ROWS * self.classes.max(1)).enumerate();
-            let errors = blocks.filter_map(|(b, mask)| self.mark(probabilities, uniforms, b * BLOCK_ROWS, mask).err());
+            let errors = blocks.filter_map(|(b, mask)| {
+                let first = b * BLOCK_ROWS;
+                pulp::Arch::new().dispatch(Mark { predictor: self, probabilities, uniforms, first, mask }).err()
+            });
             // The first bad row is named, whichever thread met one first.
             errors.collect::<Vec<_>>().into_iter().next().map_or(Ok(()), Err)
         }
         #[cfg(not(feature = "rayon"))]
-        self.mark(probabilities, uniforms, 0, mask)
+        pulp::Arch::new().dispatch(Mark { predictor: self, probabilities, uniforms, first: 0, mask })
     }
 
     fn check<T: Copy + Into<f64>>(&self, probabilities: Matrix<'_, T>, uniforms: &[f64]) -> Result<()> {
@@ -74,36 +78,6 @@ impl SetPredictor {
             check_uniforms(uniforms, probabilities.rows())?;
         }
         Ok(())
-    }
-
-    /// Checks and marks the rows from `first` on, as many as `mask` is for.
-    fn mark<T: Copy + Into<f64>>(
-        &self,
-        probabilities: Matrix<'_, T>,
-        uniforms: &[f64],
-        first: usize,
-        mask: &mut [bool],
-    ) -> Result<()> {
-        let (mut scratch, mut members) = (Scratch::default(), Vec::new());
-        // The processor's widest vectors are enabled around this body.
-        pulp::Arch::new().dispatch(|| {
-            for (i, mask) in mask.chunks_exact_mut(self.classes.max(1)).enumerate() {
-                let row = probabilities.row(first + i);
-                check_row(first + i, row)?;
-                if self.config.score == ScoreKind::Lac {
-                    lac::mark(row, &self.thresholds, mask);
-                    if self.config.empty_sets == EmptySets::TopClass && !mask.contains(&true) {
-                        mask[top_class(row) as usize] = true;
-                    }
-                    continue;
-                }
-                members.clear();
-                self.select(row, first + i, uniforms, &mut scratch, &mut members);
-                mask.fill(false);
-                members.iter().for_each(|&class| mask[class as usize] = true);
-            }
-            Ok(())
-        })
     }
 
     /// The sets of the given rows, whose inputs are already checked.
@@ -150,6 +124,44 @@ impl SetPredictor {
         if members.len() == before && self.config.empty_sets == EmptySets::TopClass {
             members.push(top_class(row));
         }
+    }
+}
+
+/// Checks and marks the rows from `first` on, as many as `mask` is for.
+struct Mark<'a, T> {
+    predictor: &'a SetPredictor,
+    probabilities: Matrix<'a, T>,
+    uniforms: &'a [f64],
+    first: usize,
+    mask: &'a mut [bool],
+}
+
+impl<T: Scalar + Into<f64>> pulp::WithSimd for Mark<'_, T> {
+    type Output = Result<()>;
+
+    // The loops of what is inlined here vectorise: the processor's widest vectors are enabled around it.
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
+        let SetPredictor { config, classes, thresholds } = self.predictor;
+        let (mut scratch, mut members) = (Scratch::default(), Vec::new());
+        for (i, mask) in (self.first..).zip(self.mask.chunks_exact_mut((*classes).max(1))) {
+            let row = self.probabilities.row(i);
+            if !is_plainly_sound(row) {
+                check_row(i, row)?;
+            }
+            if config.score == ScoreKind::Lac {
+                lac::mark(row, thresholds, mask);
+                if config.empty_sets == EmptySets::TopClass && !mask.contains(&true) {
+                    mask[top_class(row) as usize] = true;
+                }
+                continue;
+            }
+            members.clear();
+            self.predictor.select(row, i, self.uniforms, &mut scratch, &mut members);
+            mask.fill(false);
+            members.iter().for_each(|&class| mask[class as usize] = true);
+        }
+        Ok(())
     }
 }
 
