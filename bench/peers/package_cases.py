@@ -127,51 +127,79 @@ def loss(bench):
             bench.remark(f"value and gradient at most {(found - expected).abs().max():.0e} apart")
 
 
+class Fits:
+    """Fits one draw of the data after another, so that every turn is a new one, and keeps the models for judging."""
+
+    def __init__(self, make, draws):
+        self.make, self.draws, self.models, self.calls = make, draws, {}, 0
+
+    def __call__(self):
+        turn = self.calls % len(self.draws)
+        self.calls += 1
+        x, labels, _, _ = self.draws[turn]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an iteration limit that is reached
+            self.models[turn] = self.make().fit(x, labels)
+
+    def accuracies(self):
+        return np.array([self.models[turn].score(x, y) for turn, (_, _, x, y) in enumerate(self.draws)])
+
+
 def estimator(bench):
-    """Labels partly made wrong, judged by right ones. Both sides by their own defaults, on standardised features."""
+    """Labels partly made wrong, judged by right ones.
+
+    Both sides learn from the same standardised rows: scikit-learn's hold none back, so ours holds none back either. The
+    networks are alike, one hidden layer of 100. The rest is by default, but for the second linear model of ours.
+    """
     from sklearn.datasets import load_digits
     from sklearn.linear_model import LogisticRegression
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    def linear_teacher(rows, columns, classes=10):
-        rng = np.random.default_rng(0)
+    def linear_teacher(rows, columns, seed, classes=10):
+        rng = np.random.default_rng(seed)
         x = rng.standard_normal((rows, columns), np.float32)
         return x, (x @ rng.standard_normal((columns, classes), np.float32)).argmax(1)
 
+    def draw(data, share, seed):
+        x, y = data(seed)
+        test, train = np.split(np.random.default_rng(seed + 1).permutation(len(y)), [len(y) // 5])
+        noisy = cmrm.inject_noise(y[train], f"symmetric:{share}", seed=seed).labels if share else y[train]
+        return x[train], noisy, x[test], y[test]
+
+    def ours(**settings):
+        return lambda: cmrm.CMRMClassifier(validation_share=0.0, n_jobs=1, **settings)
+
+    def logistic_regression():
+        return make_pipeline(StandardScaler(), LogisticRegression())
+
+    def network():
+        return make_pipeline(StandardScaler(), MLPClassifier(random_state=0))
+
+    quick = {"learning_rate": 0.02, "schedule": "cosine", "epochs": 15}
     sides = {
-        "LogisticRegression": (
-            lambda: cmrm.CMRMClassifier(model="linear", n_jobs=1),
-            lambda: make_pipeline(StandardScaler(), LogisticRegression()),
-        ),
-        "MLPClassifier": (
-            lambda: cmrm.CMRMClassifier(n_jobs=1),
-            lambda: make_pipeline(StandardScaler(), MLPClassifier(random_state=0)),
-        ),
+        "LogisticRegression": (ours(model="linear"), logistic_regression),
+        "LogisticRegression (ours: a falling rate)": (ours(model="linear", **quick), logistic_regression),
+        "MLPClassifier": (ours(hidden=(100,)), network),
     }
-    digits = load_digits(return_X_y=True)
-    sets = {"digits": digits, "20,000 × 50": linear_teacher(25_000, 50), "10,000 × 256": linear_teacher(12_500, 256)}
-    for (what, (x, y)), share in itertools.product(sets.items(), [0.2, 0.4]):
-        rows = np.random.default_rng(1).permutation(len(y))
-        test, train = np.split(rows, [len(y) // 5])
-        noisy = cmrm.inject_noise(y[train], f"symmetric:{share}", seed=0).labels
-        for name, (ours, theirs) in sides.items():
-
-            def fit(make):
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # an iteration limit that is reached
-                    return make().fit(x[train], noisy)
-
-            models = bench.compare(
-                f"estimator, {what}, {share:.0%} wrong, scikit-learn's {name}",
-                lambda: fit(ours),
-                lambda: fit(theirs),
-                goal=None,
-                repeats=min(bench.repeats, 3),
-            )
-            scores = [model.score(x[test], y[test]) for model in models]
-            bench.remark(f"accuracy {scores[0]:.4f} and {scores[1]:.4f}", goal="as accurate", met=scores[0] >= scores[1])
+    sets = {
+        "digits": lambda seed: load_digits(return_X_y=True),
+        "20,000 × 50": lambda seed: linear_teacher(25_000, 50, seed),
+        "10,000 × 256": lambda seed: linear_teacher(12_500, 256, seed),
+    }
+    turns = min(bench.repeats, 5)
+    for (what, data), share in itertools.product(sets.items(), [0.0, 0.2, 0.4]):
+        draws = [draw(data, share, seed) for seed in range(turns)]
+        for name, makes in sides.items():
+            fits = [Fits(make, draws) for make in makes]
+            case = f"estimator, {what}, {share:.0%} wrong, scikit-learn's {name}"
+            bench.compare(case, *fits, goal=None, repeats=turns)
+            mine, theirs = (side.accuracies() for side in fits)
+            gains = 100 * (mine - theirs)
+            text = f"accuracy {mine.mean():.4f} and {theirs.mean():.4f}: {gains.mean():+.2f} points, worst {gains.min():+.2f}"
+            # Where no label is wrong there is nothing for the envelope to find, and no goal.
+            bench.remark(text, *(["as accurate", gains.mean() >= 0] if share else []))
 
 
 ALL = [audit, conformal, loss, estimator]

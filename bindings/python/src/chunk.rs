@@ -3,6 +3,7 @@
 use cmrm::envelope::Start;
 use cmrm_data::LabelOptions;
 use cmrm_fit::{FitConfig, Loaded, Prepared, RowOrder, Split, TrainingParts, arms, prepare};
+use cmrm_train::schedule::ScheduleConfig;
 use cmrm_train::train::{Examples, Silent, Term, TrainConfig, Trained, Trainer, Waypoint};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -81,7 +82,9 @@ fn one_pass(
         }
     }
     let seed = config.seed.wrapping_add(passes);
-    let settings = TrainConfig { epochs: 1, seed, ..config.train_config() };
+    // How many passes will come is not known, so that no rate can fall towards the last.
+    let steady = FitConfig { schedule: ScheduleConfig::default(), ..config.clone() };
+    let settings = TrainConfig { epochs: 1, seed, ..steady.train_config() };
     let TrainingParts { train, weights, .. } = parts;
     let examples = Examples { row_weights: weights.as_deref(), ..Examples::new(train.matrix()?, &train.labels) };
     let mut trainer = Trainer::new(settings, arms, train.classes.len(), examples, None)?;

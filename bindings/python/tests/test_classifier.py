@@ -47,6 +47,8 @@ def test_digits_with_forty_percent_wrong_labels():
     robust = cmrm.CMRMClassifier().fit(X[::2], wrong)
     plain = cmrm.CMRMClassifier(lam=0.0).fit(X[::2], wrong)
     assert robust.score(X[1::2], y[1::2]) > plain.score(X[1::2], y[1::2]) + 0.02
+    falling = cmrm.CMRMClassifier(schedule="cosine").fit(X[::2], wrong)
+    assert falling.score(X[1::2], y[1::2]) > robust.score(X[1::2], y[1::2]) + 0.01
 
 
 def test_sets_hold_what_was_asked_for(model, noisy):
@@ -148,6 +150,12 @@ def test_chunks_learn_as_well_as_the_whole(noisy):
     assert (fresh.predict(X) == clean).mean() > 0.85
 
 
+def test_chunks_know_no_schedule(noisy):
+    X, labels = noisy[:2]
+    both = [cmrm.CMRMClassifier(schedule=schedule).partial_fit(X, labels) for schedule in ("constant", "cosine")]
+    assert (both[0].predict_proba(X) == both[1].predict_proba(X)).all()
+
+
 def test_chunks_of_tables_keep_their_names():
     frame = pd.DataFrame({"x": np.arange(40.0), "c": ["a", "b"] * 20})
     labels = np.arange(40) // 20
@@ -195,6 +203,8 @@ def test_it_works_in_pipelines_and_searches(noisy):
         ({"hidden": "wide"}, TypeError, "hidden: expected"),
         ({"hidden": (0,)}, ValueError, "hidden width = 0 is out of range"),
         ({"validation_share": 1.0}, ValueError, "validation-share = 1 is out of range"),
+        ({"schedule": "linear"}, ValueError, "unknown schedule 'linear': expected constant or cosine"),
+        ({"schedule": None}, TypeError, "schedule: expected a text"),
         ({"random_state": "yes"}, TypeError, "random_state: expected"),
         ({"learning_rate": 1e30, "optimiser": "sgd"}, ValueError, "stopped in epoch"),
         ({"model": "svm", "loss": "hinge"}, ValueError, "two classes"),

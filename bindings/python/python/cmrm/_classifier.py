@@ -30,6 +30,8 @@ class CMRMClassifier(FittedClassifier):
     optimiser : ``adam``, ``adamw``, ``sgd`` or ``lbfgs`` (all rows at once, an epoch is one iteration)
     learning_rate, epochs, batch_size, l2, weight_decay, dropout, clip_norm : how it is trained; a batch size of 0 takes
         all rows at once
+    schedule : ``constant``, or ``cosine``: the learning rate falls to zero over the training, step by step, so that less
+        is learned by heart at its end. L-BFGS and :meth:`partial_fit` take no notice of it.
     balance_classes : whether classes weigh alike
     patience : keep the epoch with the best accuracy on observed validation labels, and stop after this many without a
         better one; None keeps the last
@@ -83,6 +85,7 @@ class CMRMClassifier(FittedClassifier):
         class_conditional=False,
         optimiser="adam",
         learning_rate=1e-3,
+        schedule="constant",
         epochs=40,
         batch_size=128,
         l2=0.0,
@@ -112,6 +115,7 @@ class CMRMClassifier(FittedClassifier):
         self.class_conditional = class_conditional
         self.optimiser = optimiser
         self.learning_rate = learning_rate
+        self.schedule = schedule
         self.epochs = epochs
         self.batch_size = batch_size
         self.l2 = l2

@@ -64,6 +64,7 @@ class CMRMClassifierCV(FittedClassifier):
         start=None,
         optimiser="adam",
         learning_rate=1e-3,
+        schedule="constant",
         epochs=40,
         batch_size=128,
         l2=0.0,
@@ -101,6 +102,7 @@ class CMRMClassifierCV(FittedClassifier):
         self.start = start
         self.optimiser = optimiser
         self.learning_rate = learning_rate
+        self.schedule = schedule
         self.epochs = epochs
         self.batch_size = batch_size
         self.l2 = l2

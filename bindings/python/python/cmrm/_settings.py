@@ -34,6 +34,9 @@ _KEYS: dict[str, tuple[str, str]] = {
     "row_order": ("row-order", "text"),
 }
 
+# Step by step, as a schedule of the settings does not by itself.
+_SCHEDULES = {"constant": {"kind": "constant"}, "cosine": {"kind": "cosine", "advance": "step"}}
+
 
 def settings(parameters: dict[str, Any]) -> str:
     """The settings as JSON. The loss goes apart, by its name."""
@@ -42,6 +45,10 @@ def settings(parameters: dict[str, Any]) -> str:
         value = _checked(name, parameters[name], kind)
         if value is not None:
             config[key] = value
+    schedule = _checked("schedule", parameters["schedule"], "text")
+    if schedule not in _SCHEDULES:
+        raise ValueError(f"unknown schedule '{schedule}': expected constant or cosine")
+    config["schedule"] = _SCHEDULES[schedule]
     config["seed"] = seed_of(parameters["random_state"])
     config["preprocess"] = {"standardise": _checked("standardise", parameters["standardise"], "boolean")}
     if _checked("impute", parameters["impute"], "boolean"):

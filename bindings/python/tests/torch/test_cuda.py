@@ -5,7 +5,13 @@ import torch
 
 from cmrm.torch import EnvelopeLoss
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+pytestmark = [
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here"),
+    # PyTorch's words about itself, not about us.
+    pytest.mark.filterwarnings(
+        "ignore:Synchronization debug mode is a prototype", "ignore:.*is deprecated:DeprecationWarning:torch"
+    ),
+]
 
 
 def evaluate(function, loss, logits, labels, row_weights):
