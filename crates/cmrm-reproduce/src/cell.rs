@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -91,24 +92,31 @@ impl CellResult {
     }
 }
 
-/// A folder of results. Shards that wrote into several are merged by copying their files into one.
+/// A folder of results. Shards that wrote into several are merged by copying their files into one; files of many
+/// results, one a line (`*.jsonl`), count as well, so that a run can go on from the results that are in the repository.
 #[derive(Debug, Clone)]
 pub struct Store {
     folder: PathBuf,
+    lines: Arc<Results>,
 }
 
 impl Store {
     /// Opens a folder, and makes it if it is not there.
     pub fn open(folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
-        Ok(Store { folder: folder.to_owned() })
+        let lines = Arc::new(Results::read_kinds(&[folder.to_owned()], &["jsonl"])?);
+        Ok(Store { folder: folder.to_owned(), lines })
     }
 
     /// The result of a cell, if it is there. A file that is damaged or of other settings is none.
     pub fn read(&self, cell: &Cell) -> Option<CellResult> {
-        let text = std::fs::read_to_string(self.folder.join(cell.file())).ok()?;
-        let found = serde_json::from_str::<CellResult>(&text).ok()?;
-        (found.format == FORMAT && found.config == cell.config && found.data == cell.data).then_some(found)
+        let own_file = || {
+            let text = std::fs::read_to_string(self.folder.join(cell.file())).ok()?;
+            serde_json::from_str::<CellResult>(&text).ok()
+        };
+        let of_this_cell =
+            |found: &CellResult| found.format == FORMAT && found.config == cell.config && found.data == cell.data;
+        own_file().filter(of_this_cell).or_else(|| self.lines.get(&cell.config).cloned().filter(of_this_cell))
     }
 
     /// Whether the result of a cell is there.
@@ -134,6 +142,11 @@ pub struct Results {
 impl Results {
     /// Reads folders of cells and files of many cells, one a line.
     pub fn read(paths: &[PathBuf]) -> Result<Self> {
+        Results::read_kinds(paths, &["json", "jsonl"])
+    }
+
+    /// The same, of a folder only the files that end so.
+    fn read_kinds(paths: &[PathBuf], kinds: &[&str]) -> Result<Self> {
         let mut results = Results::default();
         for path in paths {
             if path.is_dir() {
@@ -146,7 +159,7 @@ impl Results {
                 files.sort();
                 let is_result = |file: &&PathBuf| {
                     let hidden = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-                    !hidden && file.extension().is_some_and(|extension| extension == "json" || extension == "jsonl")
+                    !hidden && file.extension().is_some_and(|extension| kinds.iter().any(|kind| extension == *kind))
                 };
                 files.iter().filter(is_result).try_for_each(|file| results.read_file(file))?;
             } else {

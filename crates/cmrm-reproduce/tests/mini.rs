@@ -126,6 +126,14 @@ fn one_file_of_many_lines_is_as_good_as_a_folder_and_mixed_data_are_refused() {
     let lines: Vec<u8> = files(&out).into_values().flat_map(|(bytes, _)| bytes).collect();
     fs::write(&bundle, &lines).unwrap();
     assert_eq!(written(&binary(), std::slice::from_ref(&out)), written(&binary(), std::slice::from_ref(&bundle)));
+    // A run goes on from such a file too.
+    let lines_only = folder.path().join("lines");
+    fs::create_dir(&lines_only).unwrap();
+    fs::copy(&bundle, lines_only.join("all.jsonl")).unwrap();
+    let three = Options { seeds: Some(3), ..Options::default() };
+    train(&binary(), &three, folder.path(), &lines_only, 2);
+    assert!(files(&lines_only).keys().all(|name| name == "all.jsonl" || name.contains(".2.")));
+    assert!(files(&lines_only).len() > 1);
     let other = String::from_utf8(lines).unwrap().replace("\"data\":\"", "\"data\":\"0");
     fs::write(folder.path().join("other.jsonl"), other).unwrap();
     let error = Results::read(&[bundle, folder.path().join("other.jsonl")]).unwrap_err().to_string();
@@ -186,7 +194,7 @@ fn figures_are_drawn_from_a_table_and_from_a_probe() {
 fn image_results_are_compared_by_seed_and_their_absence_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let text = "name = \"images-cifar100\"\ntitle = \"Images\"\npaper = \"\"\n[images]\nresults = \"runs\"\n[[images.rows]]\n\
-                protocol = \"authors\"\nrow = \"CE\"\nsetting = \"20 %\"\nplans = [\"p\"]\nbase = \"ce\"\narms = [\"authors\", \"robust\"]\n";
+                protocol = \"authors\"\nrow = \"CE\"\nsetting = \"20 %, 200 epochs\"\nplans = [\"p\"]\nbase = \"ce\"\narms = [\"authors\", \"robust\"]\n";
     let images = Experiment::parse("images.toml", text).unwrap();
     let written = || {
         let report = report(std::slice::from_ref(&images), &Results::default(), &Options::default(), folder.path());
@@ -204,7 +212,10 @@ fn image_results_are_compared_by_seed_and_their_absence_is_said() {
     fs::write(folder.path().join("runs/results.jsonl"), lines).unwrap();
     let text = written();
     assert!(text.contains("| 64.50 ± 0.71 |") && text.contains("65.16 %") && text.contains("66.32 %"), "{text}");
-    assert!(text.contains("Not run: robust (20 %)"), "{text}");
+    assert!(text.contains("Not run: robust (20 %, 200 epochs)"), "{text}");
+    // +1.5 and +1.0 points: the interval of two seeds holds zero.
+    assert!(text.contains("raises accuracy does not hold.** 0 better, 0 worse, 1 open"), "{text}");
+    assert!(text.contains("CE 20 % 200 epochs `authors` +1.25."), "{text}");
     fs::write(folder.path().join("runs/results2.jsonl"), "{}").unwrap();
     let error = report(&[images], &Results::default(), &Options::default(), folder.path()).unwrap_err().to_string();
     assert!(error.contains("results2.jsonl") && error.contains("line 1"), "{error}");

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::compare::{Comparison, measure, with_interval, with_spread};
 use super::document::Table;
-use super::{Report, printed::printed};
+use super::{Report, binary::count, printed::printed, sentences::claim};
 use crate::error::{Error, Result};
 
 /// A table of image runs.
@@ -97,7 +97,7 @@ pub(super) fn write(report: &mut Report, name: &str, images: &Images, root: &Pat
         rows: Vec::new(),
     };
     let printed = printed()?;
-    let mut missing = Vec::new();
+    let (before, mut missing) = (report.comparisons.len(), Vec::new());
     for row in &images.rows {
         let of = |arm: &str, pick: Pick| -> Vec<(u64, f64)> {
             let runs = lines.iter().filter(|line| line.arm == arm && row.plans.contains(&line.plan));
@@ -143,6 +143,7 @@ pub(super) fn write(report: &mut Report, name: &str, images: &Images, root: &Pat
             let number = printed.iter().find(|n| {
                 n.experiment == name
                     && n.row == row.row
+                    && n.setting == row.setting
                     && row.protocol == "authors"
                     && (&n.arm == arm || (n.arm == "base" && arm == &row.base))
             });
@@ -155,6 +156,37 @@ pub(super) fn write(report: &mut Report, name: &str, images: &Images, root: &Pat
     if !missing.is_empty() {
         report.document.text(format!("Not run: {}.", missing.join(", ")));
     }
+    for text in sentences(&report.comparisons[before..]) {
+        report.document.text(text);
+    }
     report.document.table(table);
     Ok(())
+}
+
+/// A sentence for each form of the envelope, which the names of the arms hold.
+fn sentences(found: &[Comparison]) -> Vec<String> {
+    let mut texts = Vec::new();
+    for protocol in ["authors", "fair"] {
+        for form in ["authors", "paper", "sharp", "robust"] {
+            let of = |metric: &'static str| {
+                let own = move |c: &&Comparison| c.protocol == protocol && c.metric == metric;
+                found.iter().filter(own).filter(|c| !c.against.is_empty() && c.arm.contains(form))
+            };
+            let counts @ [better, worse, open] = count(of("accuracy"));
+            if better + worse + open == 0 {
+                continue;
+            }
+            let gains: Vec<String> = of("accuracy")
+                .filter_map(|c| Some(format!("{} `{}` {:+.2}{}", c.row, c.arm, c.difference?.0, c.verdict.mark())))
+                .collect();
+            let [smaller, larger, _] = count(of("M.APSS"));
+            texts.push(format!(
+                "**Protocol `{protocol}`, `{form}`: that the envelope raises accuracy {}.** {better} better, \
+                 {worse} worse, {open} open (one seed decides nothing); sets smaller in {smaller}, larger in {larger}. {}.",
+                claim(counts),
+                gains.join("; ")
+            ));
+        }
+    }
+    texts
 }

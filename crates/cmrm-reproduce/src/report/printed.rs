@@ -15,6 +15,9 @@ pub struct Printed {
     /// The arm.
     #[serde(default)]
     pub arm: String,
+    /// Which of several settings of the row, where there are several.
+    #[serde(default)]
+    pub setting: String,
     /// The metric.
     pub metric: String,
     /// The number.
