@@ -1,7 +1,7 @@
 //! Prediction sets.
 
+use cmrm::Matrix;
 use cmrm::conformal::{ConformalConfig, EmptySets, ScoreKind, SetPredictor as Predictor, ThresholdKind, draw_uniforms};
-use cmrm::{Matrix, Scalar};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::audit::named;
 use crate::errors::{detached, refuse};
 
 /// Which classes are in the set of each row.
-pub fn mask<'py, T: Scalar + Into<f64>>(
+pub fn mask<'py, T: Copy + Into<f64> + Sync>(
     py: Python<'py>,
     predictor: &Predictor,
     probabilities: Matrix<'_, T>,

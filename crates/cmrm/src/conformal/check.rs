@@ -2,7 +2,6 @@
 
 use crate::error::{Error, Result, check_length};
 use crate::matrix::Matrix;
-use crate::scalar::Scalar;
 
 /// How far a row's sum may lie from 1: wide enough for half-precision softmax over many classes, narrow enough to
 /// notice logits, scores of separate binary classifiers and unnormalised counts.
@@ -10,9 +9,6 @@ pub(crate) const SUM_SLACK: f64 = 0.01;
 
 /// Numbers that are checked at a time.
 const LANES: usize = 8;
-
-/// Numbers that are glanced at together: one 512-bit register of `f32`.
-const GLANCE: usize = 16;
 
 /// How far a probability may exceed 1 by rounding in single precision.
 const TOP_SLACK: f64 = 1e-6;
@@ -26,67 +22,35 @@ pub(crate) fn check_probabilities<T: Copy + Into<f64>>(probabilities: Matrix<'_,
 #[inline(always)]
 pub(crate) fn check_row<T: Copy + Into<f64>>(i: usize, row: &[T]) -> Result<()> {
     // Sums side by side: one sum would wait for itself at every number.
-    let (mut sums, mut within) = ([0.0; LANES], [true; LANES]);
+    let mut sums = [0.0; LANES];
     let (chunks, rest) = row.as_chunks::<LANES>();
-    let mut add = |lane: usize, p: f64| {
-        sums[lane] += p;
-        within[lane] &= (0.0..=1.0 + TOP_SLACK).contains(&p);
-    };
     for chunk in chunks {
         for lane in 0..LANES {
-            add(lane, chunk[lane].into());
+            sums[lane] += chunk[lane].into();
         }
     }
-    rest.iter().enumerate().for_each(|(lane, &p)| add(lane, p.into()));
-    if !within.iter().all(|&within| within) {
-        return Err(first_bad(i, row));
+    let sum = sums.iter().sum::<f64>() + rest.iter().map(|&p| p.into()).sum::<f64>();
+    // All are looked at, without a branch at each; NaN fails. Where nothing is negative, no number exceeds the sum.
+    let none_negative = row.iter().map(|&p| -> f64 { p.into() }).fold(true, |none, p| none & (p >= 0.0));
+    let is_bad = |&p: &T| !(0.0..=1.0 + TOP_SLACK).contains(&p.into());
+    if (!none_negative || sum > 1.0 + TOP_SLACK)
+        && let Some(column) = row.iter().position(is_bad)
+    {
+        return Err(bad(i, column, row[column].into()));
     }
-    let sum: f64 = sums.iter().sum();
     if (sum - 1.0).abs() > SUM_SLACK {
         return Err(Error::RowSum { row: i, sum });
     }
     Ok(())
 }
 
-/// Whether `row` is plainly one of probabilities; where this says no, [`check_row`] decides. It adds up in the numbers' own
-/// precision, and keeps clear of the limits by more than the rounding of that.
-#[inline(always)]
-pub(super) fn is_plainly_sound<T: Scalar>(row: &[T]) -> bool {
-    let (mut sums, mut least, mut most) = ([T::ZERO; GLANCE], [T::ZERO; GLANCE], [T::ZERO; GLANCE]);
-    let mut add = |numbers: &[T; GLANCE]| {
-        for lane in 0..GLANCE {
-            sums[lane] += numbers[lane];
-            least[lane] = numbers[lane].smaller(least[lane]);
-            most[lane] = numbers[lane].larger(most[lane]);
-        }
-    };
-    let (chunks, rest) = row.as_chunks::<GLANCE>();
-    chunks.iter().for_each(&mut add);
-    let mut last = [T::ZERO; GLANCE];
-    last[..rest.len()].copy_from_slice(rest);
-    add(&last);
-    // By halves, which are vectors too.
-    for half in [GLANCE / 2, GLANCE / 4, GLANCE / 8, GLANCE / 16] {
-        for lane in 0..half {
-            sums[lane] += sums[lane + half];
-            least[lane] = least[lane].smaller(least[lane + half]);
-            most[lane] = most[lane].larger(most[lane + half]);
-        }
-    }
-    // NaN is neither less nor more than anything, and spoils the sum.
-    least[0] >= T::ZERO && most[0] <= T::ONE && (sums[0].to_f64() - 1.0).abs() <= 0.9 * SUM_SLACK
-}
-
-/// The error for the first number of `row` that is no probability.
+/// What is said of a number that is no probability.
 #[cold]
-fn first_bad<T: Copy + Into<f64>>(i: usize, row: &[T]) -> Error {
-    let is_bad = |p: f64| !(0.0..=1.0 + TOP_SLACK).contains(&p);
-    let column = row.iter().position(|&p| is_bad(p.into())).unwrap_or(0);
-    let value: f64 = row[column].into();
+fn bad(row: usize, column: usize, value: f64) -> Error {
     if value.is_finite() {
-        Error::Probability { row: i, column, value }
+        Error::Probability { row, column, value }
     } else {
-        Error::non_finite("probability", i, column, value)
+        Error::non_finite("probability", row, column, value)
     }
 }
 

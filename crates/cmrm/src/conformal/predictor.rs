@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_probabilities, check_row, check_uniforms, is_plainly_sound};
+use super::check::{check_probabilities, check_row, check_uniforms};
 use super::config::{ConformalConfig, EmptySets, ScoreKind};
 use super::ranking::{self, Scratch};
 use super::sets::PredictionSets;
@@ -10,7 +10,6 @@ use super::threshold::Thresholds;
 use super::{aps, aps_randomised, lac, raps};
 use crate::error::{Result, check_length};
 use crate::matrix::Matrix;
-use crate::scalar::Scalar;
 
 /// Rows that one thread takes at a time.
 #[cfg(feature = "rayon")]
@@ -46,7 +45,7 @@ impl SetPredictor {
 
     /// Says of each class of each row whether it is in the row's set: [`SetPredictor::predict`] as a table of the shape
     /// of the probabilities, which is faster where sets are large and is what array languages want.
-    pub fn predict_mask<T: Scalar + Into<f64>>(
+    pub fn predict_mask<T: Copy + Into<f64> + Sync>(
         &self,
         probabilities: Matrix<'_, T>,
         uniforms: &[f64],
@@ -136,7 +135,7 @@ struct Mark<'a, T> {
     mask: &'a mut [bool],
 }
 
-impl<T: Scalar + Into<f64>> pulp::WithSimd for Mark<'_, T> {
+impl<T: Copy + Into<f64>> pulp::WithSimd for Mark<'_, T> {
     type Output = Result<()>;
 
     // The loops of what is inlined here vectorise: the processor's widest vectors are enabled around it.
@@ -146,9 +145,7 @@ impl<T: Scalar + Into<f64>> pulp::WithSimd for Mark<'_, T> {
         let (mut scratch, mut members) = (Scratch::default(), Vec::new());
         for (i, mask) in (self.first..).zip(self.mask.chunks_exact_mut((*classes).max(1))) {
             let row = self.probabilities.row(i);
-            if !is_plainly_sound(row) {
-                check_row(i, row)?;
-            }
+            check_row(i, row)?;
             if config.score == ScoreKind::Lac {
                 lac::mark(row, thresholds, mask);
                 if config.empty_sets == EmptySets::TopClass && !mask.contains(&true) {
