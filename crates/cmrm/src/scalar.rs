@@ -89,8 +89,8 @@ pub trait Scalar:
     #[inline(always)]
     fn sigmoid(self) -> Self {
         let tail = (-self.abs()).exp_of_nonpositive();
-        let small = tail / (Self::ONE + tail);
-        if self < Self::ZERO { small } else { Self::ONE / (Self::ONE + tail) }
+        let numerator = if self < Self::ZERO { tail } else { Self::ONE };
+        numerator / (Self::ONE + tail)
     }
 }
 
@@ -187,9 +187,8 @@ impl Scalar for f32 {
         let shifted = self.mul_add(rate, ROUND);
         let n = shifted - ROUND;
         let r = self.mul_add(rate, -n);
-        let r2 = r * r;
-        let rest = r2.mul_add(r.mul_add(SERIES[4], SERIES[3]), r.mul_add(SERIES[2], SERIES[1]));
-        let polynomial = r2.mul_add(rest, r.mul_add(SERIES[0], 1.0));
+        let [c1, c2, c3, c4, c5] = SERIES;
+        let polynomial = c5.mul_add(r, c4).mul_add(r, c3).mul_add(r, c2).mul_add(r, c1).mul_add(r, 1.0);
         // ROUND itself is shifted out; what is left of it is n, in the exponent's place.
         let value = f32::from_bits(polynomial.to_bits().wrapping_add(shifted.to_bits() << 23));
         if shifted < LOWEST { 0.0 } else { value }
@@ -215,11 +214,34 @@ impl Scalar for f32 {
     }
 }
 
+/// Sum of `term(i, a[i], b[i])` over slices of equal length, in the order of [`sum_in_lanes`]; becomes vectors.
+#[inline(always)]
+pub(crate) fn sum_pairs_in_lanes<T: Scalar>(a: &[T], b: &[T], term: impl Fn(usize, f64, f64) -> f64) -> f64 {
+    let ((a, rest_a), (b, rest_b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (chunk, (a, b)) in a.iter().zip(b).enumerate() {
+        for lane in 0..LANES {
+            sums[lane] += term(chunk * LANES + lane, a[lane].to_f64(), b[lane].to_f64());
+        }
+    }
+    let whole = a.len() * LANES;
+    for (lane, (a, b)) in rest_a.iter().zip(rest_b).enumerate() {
+        sums[lane] += term(whole + lane, a.to_f64(), b.to_f64());
+    }
+    add_pairwise(sums)
+}
+
+const LANES: usize = 8;
+
+#[inline(always)]
+fn add_pairwise([a, b, c, d, e, f, g, h]: [f64; LANES]) -> f64 {
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
+}
+
 /// Sum of `term(0)` to `term(count − 1)`, in eight interleaved sums that are then added pairwise: no addition waits for
 /// the one before it, and the order depends on `count` alone.
 #[inline(always)]
 pub(crate) fn sum_in_lanes(count: usize, term: impl Fn(usize) -> f64) -> f64 {
-    const LANES: usize = 8;
     let mut sums = [0.0; LANES];
     let whole = count - count % LANES;
     for start in (0..whole).step_by(LANES) {
@@ -230,8 +252,7 @@ pub(crate) fn sum_in_lanes(count: usize, term: impl Fn(usize) -> f64) -> f64 {
     for (i, sum) in (whole..count).zip(&mut sums) {
         *sum += term(i);
     }
-    let [a, b, c, d, e, f, g, h] = sums;
-    ((a + e) + (c + g)) + ((b + f) + (d + h))
+    add_pairwise(sums)
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ proptest! {
         let counts = vec![1.0; logits.len()];
         let loss = LossConfig::Ldam { max_margin: 0.0, scale }.validate(&counts).unwrap();
         let (_, grad, scratch) = evaluate(&loss, config(0.5, 1.0), logits.len(), &logits, &[y as u32]);
-        let row = scratch.states()[0].row;
+        let row = scratch.rows().next().unwrap();
         // Differences before the scale: the other way round, the reference itself loses digits.
         let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let u: Vec<f64> = logits.iter().map(|z| (z - top) * scale).collect();

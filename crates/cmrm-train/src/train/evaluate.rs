@@ -146,10 +146,10 @@ impl<T: Scalar> ArmScratch<T> {
     /// Adds the rows of the last evaluation by margins to those seen.
     fn note_margins(&mut self) {
         let ArmScratch { seen, margins, .. } = self;
-        seen.extend(margins.states().iter().zip(margins.weights()).map(|(state, weight)| RowView {
-            margin: (state.row.p_label - state.row.p_rival).to_f64() as f32,
+        seen.extend(margins.rows().zip(margins.weights()).map(|(row, weight)| RowView {
+            margin: (row.p_label - row.p_rival).to_f64() as f32,
             weight: weight.to_f64() as f32,
-            rival: state.row.rival as u32,
+            rival: row.rival as u32,
         }));
     }
 }

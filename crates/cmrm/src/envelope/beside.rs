@@ -4,7 +4,8 @@
 //! is touched: thirty models of ten classes would otherwise walk thirty times through the whole matrix, a few numbers
 //! from every row. Blocks are independent, so they also are what threads share.
 
-use super::kernel::{RowState, backward, forward};
+use super::group::{Group, ROWS};
+use super::kernel::{Backward, Forward};
 use super::objective::{Batch, Objective, Outcome, Scratch, mean_factor};
 use crate::error::{Error, Result, check_parameter};
 use crate::loss::Loss;
@@ -73,9 +74,11 @@ fn on_threads(_numbers: usize) -> bool {
     false
 }
 
-/// Rows of a block. A single model on a single thread has nothing to gain from blocks.
+/// Rows of a block, whole groups. A single model on a single thread has nothing to gain from blocks.
 fn block_rows(members: usize, batch: &Batch<'_, impl Scalar>) -> usize {
-    if members > 1 || on_threads(batch.logits.len()) { (BLOCK_NUMBERS / batch.stride).max(64) } else { batch.rows() }
+    let in_blocks = members > 1 || on_threads(batch.logits.len());
+    let rows = if in_blocks { (BLOCK_NUMBERS / batch.stride).max(64) } else { batch.rows() };
+    rows.next_multiple_of(ROWS)
 }
 
 /// Runs one task a block and returns the error of the first member that met one, in its first bad row.
@@ -97,7 +100,7 @@ fn run_blocks<A: Send>(
     results.into_iter().filter_map(std::result::Result::err).min_by_key(|(m, _)| *m).map_or(Ok(()), Err)
 }
 
-/// [`forward`] of every member over every block.
+/// [`Forward`] of every member over every block.
 fn forward_blocks<T: Scalar, L: Loss<T>>(
     members: &mut [Beside<'_, T, L>],
     batch: &Batch<'_, T>,
@@ -112,7 +115,8 @@ fn forward_blocks<T: Scalar, L: Loss<T>>(
     struct Part<'t, T, L> {
         objective: &'t Objective<&'t L>,
         offset: usize,
-        states: &'t mut [RowState<T>],
+        groups: &'t mut [Group<T>],
+        losses: &'t mut [T],
         margins: &'t mut [T],
     }
     let count = members.len();
@@ -122,26 +126,36 @@ fn forward_blocks<T: Scalar, L: Loss<T>>(
         .map(|grad| Task { grad, members: Vec::with_capacity(count) })
         .collect();
     for Beside { objective, offset, scratch } in members {
-        let chunks = scratch.states.chunks_mut(rows).zip(scratch.margins.chunks_mut(rows));
-        for (task, (states, margins)) in tasks.iter_mut().zip(chunks) {
-            task.members.push(Part { objective, offset: *offset, states, margins });
+        let chunks = scratch.losses.chunks_mut(rows).zip(scratch.margins.chunks_mut(rows));
+        let chunks = scratch.groups.chunks_mut(rows / ROWS).zip(chunks);
+        for (task, (groups, (losses, margins))) in tasks.iter_mut().zip(chunks) {
+            task.members.push(Part { objective, offset: *offset, groups, losses, margins });
         }
     }
     let tasks: Vec<_> = tasks.into_iter().enumerate().collect();
     run_blocks(tasks, on_threads(logits.len()), |(block, Task { grad, members })| {
         let first = block * rows;
-        for (m, Part { objective, offset, states, margins }) in members.into_iter().enumerate() {
-            let logits = &logits[first * stride + offset..];
-            let labels = &labels[first..first + states.len()];
-            let (loss, margin) = (objective.loss, objective.margin_kind());
-            forward(loss, margin, classes, stride, first, logits, labels, &mut grad[offset..], states, margins)
-                .map_err(|error| (m, error))?;
+        for (m, Part { objective, offset, groups, losses, margins }) in members.into_iter().enumerate() {
+            let forward = Forward {
+                loss: objective.loss,
+                margin: objective.margin_kind(),
+                classes,
+                stride,
+                first_row: first,
+                logits: &logits[first * stride + offset..],
+                labels: &labels[first..first + losses.len()],
+                grad: &mut grad[offset..],
+                groups,
+                losses,
+                margins,
+            };
+            forward.run().map_err(|error| (m, error))?;
         }
         Ok(())
     })
 }
 
-/// [`backward`] of every member over every block.
+/// [`Backward`] of every member over every block.
 fn backward_blocks<T: Scalar, L: Loss<T>>(
     members: &[Beside<'_, T, L>],
     batch: &Batch<'_, T>,
@@ -157,12 +171,20 @@ fn backward_blocks<T: Scalar, L: Loss<T>>(
         let first = block * rows;
         let end = batch.rows().min(first + rows);
         for (m, Beside { objective, offset, scratch }) in members.iter().enumerate() {
-            let logits = &logits[first * stride + offset..];
-            let slopes = objective.slopes(scratch).map(|(slopes, lambda)| (&slopes[first..end], lambda));
-            let (states, grad, factor) = (&scratch.states[first..end], &mut grad[*offset..], |i| factor(first + i));
-            let (loss, margin) = (objective.loss, objective.margin_kind());
-            backward(loss, margin, classes, stride, first, logits, &factor, slopes, states, grad)
-                .map_err(|error| (m, error))?;
+            let backward = Backward {
+                loss: objective.loss,
+                margin: objective.margin_kind(),
+                classes,
+                stride,
+                first_row: first,
+                logits: &logits[first * stride + offset..],
+                rows: end - first,
+                row_factors: &|i| factor(first + i),
+                slopes: objective.slopes(scratch).map(|(slopes, lambda)| (&slopes[first..end], lambda)),
+                groups: &scratch.groups[first / ROWS..end.div_ceil(ROWS)],
+                grad: &mut grad[*offset..],
+            };
+            backward.run().map_err(|error| (m, error))?;
         }
         Ok(())
     })

@@ -1,151 +1,77 @@
 //! The two row-wise halves of the fused function. Between them stands [`super::couple`], which needs all rows.
 //!
-//! Rows are independent in both halves, so a caller may split a batch into chunks and run them on threads; the result
-//! does not depend on the split.
+//! Rows are independent in both halves, so a caller may split a batch between groups of rows and run the parts on
+//! threads; the result does not depend on the split.
 
 use super::config::MarginKind;
-use super::group::{Group, Logits, ROWS};
+use super::group::{Group, Lanes, Logits, ROWS, Softener, Totals};
 use super::narrow;
-use super::wide::{Ahead, ROWS_AHEAD};
 use crate::error::{Error, Result};
-use crate::loss::{Loss, Row, RowLoss};
+use crate::loss::{Loss, Row};
 use crate::scalar::Scalar;
 
-/// What [`forward`] remembers of a row for [`backward`].
-#[derive(Debug, Clone, Copy)]
-pub struct RowState<T> {
-    /// The loss's answer.
-    pub loss: RowLoss<T>,
-    /// The row as the loss saw it.
-    pub row: Row<T>,
-    /// One over the sum of exponentials, which `forward` leaves unnormalised in the gradient's place.
-    normaliser: T,
+/// First half: reads `logits` once, leaves each row's exponentials in `grad`, fills the rest. Lengths must agree.
+pub(super) struct Forward<'a, T, L: ?Sized> {
+    pub loss: &'a L,
+    pub margin: MarginKind,
+    pub classes: usize,
+    /// How far apart rows start, in `logits` and in `grad`.
+    pub stride: usize,
+    /// The batch row of the first row here, for error messages.
+    pub first_row: usize,
+    pub logits: &'a [T],
+    pub labels: &'a [u32],
+    pub grad: &'a mut [T],
+    pub groups: &'a mut [Group<T>],
+    pub losses: &'a mut [T],
+    pub margins: &'a mut [T],
 }
 
-impl<T: Scalar> Default for RowState<T> {
-    fn default() -> Self {
-        let zero = T::ZERO;
-        RowState {
-            loss: RowLoss { value: zero, on_probs: zero, at_label: zero, on_rival: zero },
-            row: Row {
-                label: 0,
-                rival: 0,
-                p_label: zero,
-                p_rival: zero,
-                p_others: zero,
-                log_p_label: zero,
-                logit_gap: zero,
-            },
-            normaliser: zero,
-        }
+impl<T: Scalar, L: Loss<T> + ?Sized> Forward<'_, T, L> {
+    /// Runs it with the processor's widest vectors.
+    pub fn run(self) -> Result<()> {
+        pulp::Arch::new().dispatch(self)
     }
-}
-
-impl<T: Scalar> RowState<T> {
-    /// The row's margin.
-    #[inline(always)]
-    pub fn margin(&self, kind: MarginKind) -> T {
-        match kind {
-            MarginKind::Probability => self.row.p_label - self.row.p_rival,
-            MarginKind::Logit => self.row.logit_gap,
-            MarginKind::Loss => -self.loss.value,
-        }
-    }
-
-    /// Gradient of the margin by the scaled logits, in the form of [`RowLoss`].
-    ///
-    /// For probabilities, `∂M/∂u = s[y] e_y − s[r] e_r − M s`, whose entry at the label is `s[y] (1 − s[y] + s[r])`.
-    #[inline(always)]
-    fn margin_gradient(&self, kind: MarginKind) -> RowLoss<T> {
-        let Row { p_label, p_rival, p_others, .. } = self.row;
-        let value = self.margin(kind);
-        match kind {
-            MarginKind::Probability => {
-                RowLoss { value, on_probs: -value, at_label: p_label * (p_others + p_rival), on_rival: -p_rival }
-            }
-            MarginKind::Logit => RowLoss { value, on_probs: T::ZERO, at_label: T::ONE, on_rival: -T::ONE },
-            MarginKind::Loss => RowLoss {
-                value,
-                on_probs: -self.loss.on_probs,
-                at_label: -self.loss.at_label,
-                on_rival: -self.loss.on_rival,
-            },
-        }
-    }
-}
-
-/// First half: reads `logits` (rows of `classes`, starting `stride` apart) once, leaves each row's exponentials in
-/// `grad`, fills `states` and `margins`. `first_row` is the batch row of the first row here, for error messages.
-/// Lengths must agree.
-#[allow(clippy::too_many_arguments)] // slices of one batch, each used on its own
-pub fn forward<T: Scalar, L: Loss<T> + ?Sized>(
-    loss: &L,
-    margin: MarginKind,
-    classes: usize,
-    stride: usize,
-    first_row: usize,
-    logits: &[T],
-    labels: &[u32],
-    grad: &mut [T],
-    states: &mut [RowState<T>],
-    margins: &mut [T],
-) -> Result<()> {
-    pulp::Arch::new().dispatch(Forward {
-        loss,
-        margin,
-        classes,
-        stride,
-        first_row,
-        logits,
-        labels,
-        grad,
-        states,
-        margins,
-    })
-}
-
-struct Forward<'a, T, L: ?Sized> {
-    loss: &'a L,
-    margin: MarginKind,
-    classes: usize,
-    stride: usize,
-    first_row: usize,
-    logits: &'a [T],
-    labels: &'a [u32],
-    grad: &'a mut [T],
-    states: &'a mut [RowState<T>],
-    margins: &'a mut [T],
 }
 
 impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
     type Output = Result<()>;
 
-    // The processor's widest vectors are enabled around this body.
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> Result<()> {
-        let Forward { loss, margin, classes, stride, first_row, logits, labels, grad, states, margins } = self;
+        let Forward { loss, margin, classes, stride, first_row, logits, labels, grad, groups, losses, margins } = self;
         if let Some(i) = labels.iter().position(|&label| label as usize >= classes) {
             return Err(Error::Label { row: first_row + i, label: labels[i], classes });
         }
         let scale = loss.scale();
         let mut dense = DenseRow::new(loss, classes);
-        let mut group = Group::new();
-        for start in (0..states.len()).step_by(ROWS) {
-            let end = states.len().min(start + ROWS);
+        let mut softener = Softener::new(classes);
+        for (g, group) in groups.iter_mut().enumerate() {
+            let start = g * ROWS;
+            let end = labels.len().min(start + ROWS);
             let (logits, grad) = (&logits[start * stride..], &mut grad[start * stride..]);
-            group.soften(simd, Logits { values: logits, classes, stride, scale }, &labels[start..end], grad);
-            for i in start..end {
-                let (r, label, state) = (i - start, labels[i] as usize, &mut states[i]);
-                (state.row, state.normaliser) = group.row(r, label);
-                state.loss = loss.row(state.row);
-                let logits = &logits[r * stride..][..classes];
-                if let Some(dense) = &mut dense {
-                    dense.fill(logits, scale, &grad[r * stride..][..classes], state.normaliser);
-                    state.loss.value += loss.dense_value(&state.row, &dense.scaled, &dense.probs);
+            let (losses, margins) = (&mut losses[start..end], &mut margins[start..end]);
+            let values = Logits { values: logits, classes, stride, scale };
+            group.soften(simd, values, &labels[start..end], grad, &mut softener);
+            group.ask(loss, losses);
+            if let Some(dense) = &mut dense {
+                for (r, value) in losses.iter_mut().enumerate() {
+                    let row = dense.fill(&logits[r * stride..], scale, &grad[r * stride..], group, r);
+                    *value += loss.dense_value(&row, &dense.scaled, &dense.probs);
                 }
-                margins[i] = state.margin(margin);
-                if !(state.loss.value.is_finite() && margins[i].is_finite() && state.row.log_p_label.is_finite()) {
-                    return Err(explain(logits, scale, first_row + i, label, state.loss.value));
+            }
+            if !group.margins(margin, losses, margins) {
+                for (r, (value, margin)) in losses.iter().zip(margins).enumerate() {
+                    let Row { label, log_p_label, .. } = group.row(r);
+                    if !(value.is_finite() && margin.is_finite() && log_p_label.is_finite()) {
+                        return Err(explain(
+                            &logits[r * stride..][..classes],
+                            scale,
+                            first_row + start + r,
+                            label,
+                            *value,
+                        ));
+                    }
                 }
             }
         }
@@ -166,11 +92,15 @@ impl<T: Scalar> DenseRow<T> {
         loss.is_dense().then(|| DenseRow { scaled: vec![T::ZERO; classes], probs: vec![T::ZERO; classes] })
     }
 
-    fn fill(&mut self, logits: &[T], scale: T, exponentials: &[T], normaliser: T) {
-        for j in 0..logits.len() {
+    /// Takes row `r` of a group, whose logits and exponentials begin the slices.
+    fn fill(&mut self, logits: &[T], scale: T, exponentials: &[T], group: &Group<T>, r: usize) -> Row<T> {
+        let (row, normaliser) = (group.row(r), group.normaliser(r));
+        for j in 0..self.probs.len() {
             self.scaled[j] = logits[j] * scale;
             self.probs[j] = exponentials[j] * normaliser;
         }
+        self.probs[row.label] = row.p_label;
+        row
     }
 }
 
@@ -193,47 +123,29 @@ fn explain<T: Scalar>(logits: &[T], scale: T, row: usize, label: usize, loss: T)
 
 /// Second half: turns the exponentials in `grad` into the gradient of the total by the logits.
 ///
-/// `row_factors` are the rows' shares in the mean of the base loss (one for all, or one each), `slopes` hold `∂R/∂M_i`
-/// and λ (`None`: no envelope). `logits` are read again only for a loss with a dense part. A gradient too large for the
-/// number type is refused; `first_row` is as in [`forward`].
-#[allow(clippy::too_many_arguments)] // slices of one batch, each used on its own
-pub fn backward<T: Scalar, L: Loss<T> + ?Sized>(
-    loss: &L,
-    margin: MarginKind,
-    classes: usize,
-    stride: usize,
-    first_row: usize,
-    logits: &[T],
-    row_factors: &impl Fn(usize) -> T,
-    slopes: Option<(&[T], T)>,
-    states: &[RowState<T>],
-    grad: &mut [T],
-) -> Result<()> {
-    pulp::Arch::new().dispatch(Backward {
-        loss,
-        margin,
-        classes,
-        stride,
-        first_row,
-        logits,
-        row_factors,
-        slopes,
-        states,
-        grad,
-    })
+/// A gradient too large for the number type is refused.
+pub(super) struct Backward<'a, T, L: ?Sized, F> {
+    pub loss: &'a L,
+    pub margin: MarginKind,
+    pub classes: usize,
+    pub stride: usize,
+    pub first_row: usize,
+    /// Read again only for a loss with a dense part.
+    pub logits: &'a [T],
+    pub rows: usize,
+    /// The share of each row in the mean of the base loss.
+    pub row_factors: &'a F,
+    /// `∂R/∂M_i` and λ, if there is an envelope.
+    pub slopes: Option<(&'a [T], T)>,
+    pub groups: &'a [Group<T>],
+    pub grad: &'a mut [T],
 }
 
-struct Backward<'a, T, L: ?Sized, F> {
-    loss: &'a L,
-    margin: MarginKind,
-    classes: usize,
-    stride: usize,
-    first_row: usize,
-    logits: &'a [T],
-    row_factors: &'a F,
-    slopes: Option<(&'a [T], T)>,
-    states: &'a [RowState<T>],
-    grad: &'a mut [T],
+impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> Backward<'_, T, L, F> {
+    /// Runs it with the processor's widest vectors.
+    pub fn run(self) -> Result<()> {
+        pulp::Arch::new().dispatch(self)
+    }
 }
 
 impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> pulp::WithSimd for Backward<'_, T, L, F> {
@@ -241,63 +153,72 @@ impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> pulp::WithSimd for Backw
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> Result<()> {
-        let Backward { loss, margin, classes, stride, first_row, logits, row_factors, slopes, states, grad } = self;
+        let Backward { loss, margin, classes, stride, first_row, logits, rows, row_factors, slopes, groups, grad } =
+            self;
         let scale = loss.scale();
         let mut dense = DenseRow::new(loss, classes);
         let mut refused = None;
-        // The rows that `forward` wrote last are the ones still in the cache, so they come first.
-        let ahead = Ahead::new(-((ROWS_AHEAD * stride) as isize));
-        for (i, state) in states.iter().enumerate().rev() {
-            let grad = &mut grad[i * stride..][..classes];
-            let factor = row_factors(i);
-            let mut loss_share = factor;
-            let mut total = RowLoss {
-                value: T::ZERO,
-                on_probs: factor * state.loss.on_probs,
-                at_label: factor * state.loss.at_label,
-                on_rival: factor * state.loss.on_rival,
-            };
+        // The rows that `Forward` wrote last are the ones still in the cache, so they come first.
+        for (g, group) in groups.iter().enumerate().rev() {
+            let start = g * ROWS;
+            let count = ROWS.min(rows - start);
+            let grad = &mut grad[start * stride..];
+            let (mut factors, mut steps) = ([T::ZERO; ROWS], [T::ZERO; ROWS]);
+            for r in 0..count {
+                factors[r] = row_factors(start + r);
+            }
             if let Some((slopes, lambda)) = slopes {
-                let slope = lambda * slopes[i];
-                let gradient = state.margin_gradient(margin);
-                total.on_probs += slope * gradient.on_probs;
-                total.at_label += slope * gradient.at_label;
-                total.on_rival += slope * gradient.on_rival;
-                if margin == MarginKind::Loss {
-                    loss_share -= slope;
+                for (step, &slope) in steps.iter_mut().zip(&slopes[start..start + count]) {
+                    *step = lambda * slope;
                 }
             }
-            let Row { label, rival, .. } = state.row;
-            if let Some(dense) = &mut dense {
-                dense.fill(&logits[i * stride..][..classes], scale, grad, state.normaliser);
-            }
-            let on_exponentials = total.on_probs * state.normaliser * scale;
-            if classes > narrow::MOST_CLASSES {
-                T::multiply(simd, grad, on_exponentials, ahead);
-            } else {
-                for g in grad.iter_mut() {
-                    *g *= on_exponentials;
+            let totals = group.totals(margin, &factors, slopes.is_some().then_some(&steps), scale);
+            for r in (0..count).rev() {
+                let grad = &mut grad[r * stride..][..classes];
+                let row =
+                    dense.as_mut().map(|dense| dense.fill(&logits[(start + r) * stride..], scale, grad, group, r));
+                if classes > narrow::MOST_CLASSES {
+                    T::multiply(simd, grad, totals.on_exponentials[r]);
+                } else {
+                    for g in grad.iter_mut() {
+                        *g *= totals.on_exponentials[r];
+                    }
+                }
+                let (label, rival) = group.label_and_rival(r);
+                grad[label] = totals.at_label[r];
+                grad[rival] += totals.on_rival[r];
+                if let (Some(dense), Some(row)) = (&dense, &row) {
+                    let share = if margin == MarginKind::Loss { factors[r] - steps[r] } else { factors[r] };
+                    loss.add_dense(row, &dense.scaled, &dense.probs, share * scale, grad);
                 }
             }
-            grad[label] = total.at_label * scale;
-            grad[rival] += total.on_rival * scale;
-            // Exponentials are at most one, so these three bound the row.
-            let mut finite = on_exponentials.is_finite() && grad[label].is_finite() && grad[rival].is_finite();
-            if let Some(dense) = &dense {
-                loss.add_dense(&state.row, &dense.scaled, &dense.probs, loss_share * scale, grad);
-                finite &= grad.iter().all(|g| g.is_finite());
-            }
-            if !finite {
-                refused = Some(too_steep(first_row + i, label, grad));
+            if dense.is_some() || !totals.bounded(count) {
+                let row = |r: usize| &grad[r * stride..][..classes];
+                if let Some(r) = (0..count).find(|&r| !row(r).iter().all(|g| g.is_finite())) {
+                    refused = Some(too_steep(first_row + start + r, row(r)));
+                }
             }
         }
         refused.map_or(Ok(()), Err)
     }
 }
 
+impl<T: Scalar> Totals<T> {
+    /// Whether the first `count` rows are surely finite. Exponentials are at most one, so these numbers bound a row.
+    #[inline(always)]
+    fn bounded(&self, count: usize) -> bool {
+        let bound: Lanes<T> = std::array::from_fn(|r| self.on_exponentials[r].abs() + self.on_rival[r].abs());
+        let mut finite = true;
+        for r in 0..count {
+            finite &= bound[r].is_finite() & self.at_label[r].is_finite();
+        }
+        finite
+    }
+}
+
 /// Names the entry of a row's gradient that left the range of the number type.
 #[cold]
-fn too_steep<T: Scalar>(row: usize, label: usize, grad: &[T]) -> Error {
-    let column = grad.iter().position(|g| !g.is_finite()).unwrap_or(label);
+fn too_steep<T: Scalar>(row: usize, grad: &[T]) -> Error {
+    let column = grad.iter().position(|g| !g.is_finite()).unwrap_or(0);
     Error::non_finite("gradient", row, column, grad[column].to_f64())
 }

@@ -23,7 +23,6 @@ pub(crate) mod wide;
 
 pub use beside::{Beside, evaluate_beside};
 pub use config::{Envelope, EnvelopeConfig, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};
-pub use kernel::{RowState, backward, forward};
 pub use objective::{Batch, Objective, Outcome, Scratch};
 pub use preset::Preset;
 pub(crate) use quantile::conformal_rank;

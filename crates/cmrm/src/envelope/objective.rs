@@ -1,10 +1,10 @@
 use super::beside::{Beside, evaluate_beside};
 use super::config::{Envelope, MarginKind};
-use super::kernel::RowState;
+use super::group::{Group, ROWS};
 use super::risk::couple;
 use super::wide;
 use crate::error::{Error, Result, check_length, check_parameter, check_row_weights};
-use crate::loss::Loss;
+use crate::loss::{Loss, Row};
 use crate::matrix::Matrix;
 use crate::scalar::{Scalar, sum_in_lanes};
 
@@ -63,7 +63,8 @@ impl<'a, T: Scalar> Batch<'a, T> {
 /// Buffers that one call after another reuses, and the per-row results of the last call.
 #[derive(Debug, Clone, Default)]
 pub struct Scratch<T> {
-    pub(super) states: Vec<RowState<T>>,
+    pub(super) groups: Vec<Group<T>>,
+    pub(super) losses: Vec<T>,
     pub(super) margins: Vec<T>,
     weights: Vec<T>,
     slopes: Vec<T>,
@@ -72,7 +73,8 @@ pub struct Scratch<T> {
 
 impl<T: Scalar> Scratch<T> {
     pub(super) fn resize(&mut self, rows: usize) {
-        self.states.resize(rows, RowState::default());
+        self.groups.resize(rows.div_ceil(ROWS), Group::default());
+        self.losses.resize(rows, T::ZERO);
         self.margins.resize(rows, T::ZERO);
         self.weights.resize(rows, T::ONE);
         self.slopes.resize(rows, T::ZERO);
@@ -90,12 +92,12 @@ impl<T: Scalar> Scratch<T> {
 
     /// Base loss of each row.
     pub fn row_losses(&self) -> impl ExactSizeIterator<Item = T> + '_ {
-        self.states.iter().map(|state| state.loss.value)
+        self.losses.iter().copied()
     }
 
-    /// What the kernel knows of each row: probabilities of label and rival, loss, margin.
-    pub fn states(&self) -> &[RowState<T>] {
-        &self.states
+    /// What the losses see of each row: the probabilities of label and rival, and which class the rival is.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<T>> + '_ {
+        (0..self.losses.len()).map(|i| self.groups[i / ROWS].row(i % ROWS))
     }
 }
 
@@ -185,9 +187,9 @@ impl<L> Objective<L> {
         scratch: &mut Scratch<T>,
     ) -> Result<Outcome<T>> {
         // A mean of shares, unlike a sum that is divided at the end, stays within the range of its terms.
-        let states = &scratch.states[..];
-        let base = sum_in_lanes(states.len(), |i| {
-            states[i].loss.value.to_f64() * (row_weights.map_or(1.0, |weights| weights[i].to_f64()) / weight_sum)
+        let losses = &scratch.losses[..];
+        let base = sum_in_lanes(losses.len(), |i| {
+            losses[i].to_f64() * (row_weights.map_or(1.0, |weights| weights[i].to_f64()) / weight_sum)
         });
         let Some(envelope) = &self.envelope else {
             scratch.weights.fill(T::ONE);

@@ -15,20 +15,23 @@ pub fn threshold<T: Scalar>(margins: &[T], alpha: f64, kind: QuantileKind, scrat
     select(scratch, alpha, kind)
 }
 
-/// The threshold of every row: the quantile among the rows with its own label, or `whole` where they are too few.
+/// The threshold of every row: the quantile among the rows with its own label, or of all where they are too few.
 pub(super) fn class_thresholds<T: Scalar>(
     margins: &[T],
     labels: &[u32],
     alpha: f64,
     kind: QuantileKind,
-    whole: T,
     scratch: &mut Vec<T>,
     thresholds: &mut [T],
 ) {
-    let classes = labels.iter().max().map_or(0, |&label| label as usize + 1);
+    let classes = pulp::Arch::new().dispatch(|| labels.iter().max().map_or(0, |&label| label as usize + 1));
     // A counting sort: where the margins of each class start, then a cursor that ends where the next class starts.
     let mut ends = vec![0; classes + 1];
     labels.iter().for_each(|&label| ends[label as usize + 1] += 1);
+    let few = |count: usize| (1..CLASS_ROWS).contains(&count);
+    // Most batches have enough of every class, and no use for the quantile of all.
+    let whole = if ends.iter().any(|&count| few(count)) { threshold(margins, alpha, kind, scratch) } else { None };
+    let mut of_class = vec![whole.unwrap_or(T::ZERO); classes];
     (0..classes).for_each(|class| ends[class + 1] += ends[class]);
     scratch.clear();
     scratch.resize(margins.len(), T::ZERO);
@@ -36,12 +39,11 @@ pub(super) fn class_thresholds<T: Scalar>(
         scratch[ends[label as usize]] = margin;
         ends[label as usize] += 1;
     }
-    let mut of_class = vec![whole; classes];
     let mut start = 0;
     for (class, tau) in of_class.iter_mut().enumerate() {
         let rows = &mut scratch[start..ends[class]];
         if rows.len() >= CLASS_ROWS {
-            *tau = select(rows, alpha, kind).unwrap_or(whole);
+            *tau = select(rows, alpha, kind).unwrap_or(*tau);
         }
         start = ends[class];
     }

@@ -1,6 +1,6 @@
 use super::config::{Envelope, EnvelopeConfig, Filter, Normaliser, Scale, Scope};
 use super::quantile::{class_thresholds, threshold};
-use crate::scalar::{Scalar, sum_in_lanes};
+use crate::scalar::{Scalar, sum_in_lanes, sum_pairs_in_lanes};
 
 /// From the margins of a batch to `τ`, the weights, the risk and its slopes `∂R/∂M_i`. Returns `(τ, R)`.
 ///
@@ -24,66 +24,96 @@ pub fn couple<T: Scalar>(
 ) -> (T, f64) {
     let config = envelope.config();
     // The threshold of a row stands where its slope will be.
-    let tau = thresholds(config, margins, labels, scratch, slopes);
-    weigh(config, margins, slopes, weights);
-    let v = |i: usize| row_weights.map_or(1.0, |v| v[i].to_f64());
-    let divisor = match config.normaliser {
-        Normaliser::Mean if row_weights.is_none() => margins.len() as f64,
-        Normaliser::Mean => sum_in_lanes(margins.len(), v),
-        Normaliser::Weights => sum_in_lanes(margins.len(), |i| v(i) * weights[i].to_f64()),
-    };
-    // Only rows without weight have a weight in the filter: nothing is left to average.
-    let divisor = if divisor > 0.0 { divisor } else { 1.0 };
-    let share = |i: usize, w: T| v(i) * w.to_f64() / divisor;
-    let average = sum_in_lanes(margins.len(), |i| share(i, weights[i]) * margins[i].to_f64());
-    let scale = match config.scale {
-        Scale::Fixed => 1.0,
-        Scale::Doubt => doubt(margins, v),
-    };
-    let sharpness = 1.0 / config.temperature;
-    // In the mean form the divisor does not move with the weights, so nothing is subtracted from the margin.
-    let centre = if config.normaliser == Normaliser::Mean { 0.0 } else { average };
-    for i in 0..margins.len() {
-        let w = weights[i].to_f64();
-        let bend = (1.0 - w) * (margins[i].to_f64() - centre) * sharpness;
-        let share = scale * share(i, weights[i]);
-        // A row without a share has no slope, even where its margin is too large to multiply.
-        slopes[i] = if share > 0.0 { T::from_f64(-share * (1.0 + bend)) } else { T::ZERO };
+    match config.scope {
+        Scope::Batch => slopes.fill(threshold(margins, config.alpha, config.quantile, scratch).unwrap_or(T::ZERO)),
+        Scope::Class => class_thresholds(margins, labels, config.alpha, config.quantile, scratch, slopes),
     }
-    (tau, -average * scale)
+    pulp::Arch::new().dispatch(Weigh { config, margins, row_weights, weights, slopes })
 }
 
-/// Writes the threshold of every row and returns the one to report.
-fn thresholds<T: Scalar>(
-    config: &EnvelopeConfig,
-    margins: &[T],
-    labels: &[u32],
-    scratch: &mut Vec<T>,
-    thresholds: &mut [T],
-) -> T {
-    let ceiling = config.ceiling.map(T::from_f64);
-    let cap = |tau: T| ceiling.map_or(tau, |ceiling| if tau > ceiling { ceiling } else { tau });
-    let whole = threshold(margins, config.alpha, config.quantile, scratch).unwrap_or(T::ZERO);
-    if config.scope == Scope::Batch {
-        thresholds.fill(cap(whole));
-        return cap(whole);
-    }
-    class_thresholds(margins, labels, config.alpha, config.quantile, whole, scratch, thresholds);
-    thresholds.iter_mut().for_each(|tau| *tau = cap(*tau));
-    let rows = thresholds.len() as f64;
-    T::from_f64(sum_in_lanes(thresholds.len(), |i| thresholds[i].to_f64() / rows))
+/// From thresholds, where the slopes will be, to weights, risk and slopes; with the processor's widest vectors.
+struct Weigh<'a, T> {
+    config: &'a EnvelopeConfig,
+    margins: &'a [T],
+    row_weights: Option<&'a [T]>,
+    weights: &'a mut [T],
+    slopes: &'a mut [T],
 }
 
-fn weigh<T: Scalar>(config: &EnvelopeConfig, margins: &[T], thresholds: &[T], weights: &mut [T]) {
+impl<T: Scalar> pulp::WithSimd for Weigh<'_, T> {
+    type Output = (T, f64);
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> (T, f64) {
+        match self.row_weights {
+            None => self.weigh(|_| 1.0, |_, divisor| 1.0 / divisor),
+            // Divided directly: one over a tiny sum would overflow.
+            Some(v) => self.weigh(|i| v[i].to_f64(), |i, divisor| v[i].to_f64() / divisor),
+        }
+    }
+}
+
+impl<T: Scalar> Weigh<'_, T> {
+    /// `v` are the row weights, `part` what one of them is of a sum.
+    #[inline(always)]
+    fn weigh(self, v: impl Fn(usize) -> f64, part: impl Fn(usize, f64) -> f64) -> (T, f64) {
+        let Weigh { config, margins, row_weights, weights, slopes } = self;
+        // Equal lengths, known to be equal: no index is checked in the loops.
+        let rows = margins.len();
+        let (weights, slopes) = (&mut weights[..rows], &mut slopes[..rows]);
+        let tau = cap(config, slopes);
+        filter(config, margins, slopes, weights);
+        let divisor = match config.normaliser {
+            Normaliser::Mean if row_weights.is_none() => rows as f64,
+            Normaliser::Mean => sum_in_lanes(rows, &v),
+            Normaliser::Weights => sum_pairs_in_lanes(margins, weights, |i, _, w| v(i) * w),
+        };
+        // Only rows without weight have a weight in the filter: nothing is left to average.
+        let divisor = if divisor > 0.0 { divisor } else { 1.0 };
+        let average = sum_pairs_in_lanes(margins, weights, |i, margin, w| part(i, divisor) * w * margin);
+        let scale = match config.scale {
+            Scale::Fixed => 1.0,
+            Scale::Doubt => doubt(margins, &v),
+        };
+        let sharpness = 1.0 / config.temperature;
+        // In the mean form the divisor does not move with the weights, so nothing is subtracted from the margin.
+        let centre = if config.normaliser == Normaliser::Mean { 0.0 } else { average };
+        for i in 0..rows {
+            let w = weights[i].to_f64();
+            let bend = (1.0 - w) * (margins[i].to_f64() - centre) * sharpness;
+            let share = scale * (part(i, divisor) * w);
+            // A row without a share has no slope, even where its margin is too large to multiply.
+            slopes[i] = if share > 0.0 { T::from_f64(-share * (1.0 + bend)) } else { T::ZERO };
+        }
+        (tau, -average * scale)
+    }
+}
+
+/// Lowers every threshold to the ceiling, if there is one, and returns the one to report.
+#[inline(always)]
+fn cap<T: Scalar>(config: &EnvelopeConfig, thresholds: &mut [T]) -> T {
+    if let Some(ceiling) = config.ceiling.map(T::from_f64) {
+        for tau in thresholds.iter_mut() {
+            *tau = tau.smaller(ceiling);
+        }
+    }
+    match config.scope {
+        Scope::Batch => thresholds.first().copied().unwrap_or(T::ZERO),
+        Scope::Class => {
+            let part = 1.0 / thresholds.len() as f64;
+            T::from_f64(sum_pairs_in_lanes(thresholds, thresholds, |_, tau, _| tau * part))
+        }
+    }
+}
+
+#[inline(always)]
+fn filter<T: Scalar>(config: &EnvelopeConfig, margins: &[T], thresholds: &[T], weights: &mut [T]) {
     match config.filter {
         Filter::Soft => {
             let steepness = T::from_f64(1.0 / config.temperature);
-            // Exponentials are fast where the processor's widest vectors are enabled around them.
-            pulp::Arch::new().dispatch(|| {
-                for ((w, &margin), &tau) in weights.iter_mut().zip(margins).zip(thresholds) {
-                    *w = ((margin - tau) * steepness).sigmoid();
-                }
-            });
+            for ((w, &margin), &tau) in weights.iter_mut().zip(margins).zip(thresholds) {
+                *w = ((margin - tau) * steepness).sigmoid();
+            }
         }
         Filter::Hard => {
             for ((w, &margin), &tau) in weights.iter_mut().zip(margins).zip(thresholds) {
@@ -95,8 +125,9 @@ fn weigh<T: Scalar>(config: &EnvelopeConfig, margins: &[T], thresholds: &[T], we
 }
 
 /// Share of the rows, by weight, whose margin is negative.
+#[inline(always)]
 fn doubt<T: Scalar>(margins: &[T], v: impl Fn(usize) -> f64) -> f64 {
     let all = sum_in_lanes(margins.len(), &v);
-    let doubted = sum_in_lanes(margins.len(), |i| if margins[i] < T::ZERO { v(i) } else { 0.0 });
+    let doubted = sum_pairs_in_lanes(margins, margins, |i, margin, _| if margin < 0.0 { v(i) } else { 0.0 });
     if all > 0.0 { doubted / all } else { 0.0 }
 }

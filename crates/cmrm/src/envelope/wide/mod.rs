@@ -1,20 +1,17 @@
 //! Maximum and exponentials of long rows; the audit of probabilities uses the first too.
 //!
-//! The maxima of a few rows are found before their exponentials are taken, and these before they are added up, so that the
-//! rows' chains of dependent operations overlap; the later looks find the rows in the processor's first cache. At this rate memory would be the
-//! slower half, so the rows that come later are asked for in time.
+//! Rows are visited in order and none is asked for before its turn: processors guess what comes next, and on the one
+//! that was measured asking only delayed them.
 
 mod double;
 mod single;
+mod soften;
 
-use super::group::{Logits, Peaks};
+use super::group::{Lanes, Logits, Peaks, ROWS};
 use crate::scalar::Scalar;
 
-/// Rows in one step.
+/// Rows whose peaks are found in one step, so that their chains of dependent operations overlap.
 pub(crate) const ROWS_TOGETHER: usize = 4;
-
-/// How many rows before its turn a row is asked for.
-pub(super) const ROWS_AHEAD: usize = 16;
 
 /// Most classes of a row: the classes are counted in `f32`.
 pub(crate) const MOST_CLASSES: usize = 1 << 24;
@@ -51,8 +48,15 @@ pub trait WideRow: Copy {
         rows: [Row<'_, Self>; ROWS_TOGETHER],
     ) -> [Peak<Self, Self::Vector<S>>; ROWS_TOGETHER];
 
-    /// `out ← exp((logits − top) · scale)`. Asks for what stands `ahead` numbers later in both.
-    fn exponentials<S: pulp::Simd>(simd: S, logits: &[Self], top: Self, scale: Self, ahead: Ahead, out: &mut [Self]);
+    /// Fills `found` and writes the exponentials to `out`, which are of no use at the labels.
+    fn soften<S: pulp::Simd>(
+        simd: S,
+        logits: Logits<'_, Self>,
+        labels: &[u32],
+        out: &mut [Self],
+        along: &mut Along<Self>,
+        found: &mut Peaks<Self>,
+    );
 
     /// Sum of `values` and of all numbers in `start`.
     fn add_up<S: pulp::Simd>(simd: S, values: &[Self], start: Self::Vector<S>) -> Self;
@@ -60,72 +64,22 @@ pub trait WideRow: Copy {
     /// The lowest of `values`, NaN apart.
     fn lowest<S: pulp::Simd>(simd: S, values: &[Self]) -> Self;
 
-    /// Multiplies every number by `factor`. Asks for what stands `ahead` numbers later.
-    fn multiply<S: pulp::Simd>(simd: S, values: &mut [Self], factor: Self, ahead: Ahead);
+    /// Multiplies every number by `factor`.
+    fn multiply<S: pulp::Simd>(simd: S, values: &mut [Self], factor: Self);
 }
 
-/// Fills `found` and writes the exponentials to `out`.
-#[inline(always)]
-pub(super) fn soften<T: Scalar, S: pulp::Simd>(
-    simd: S,
-    logits: Logits<'_, T>,
-    labels: &[u32],
-    out: &mut [T],
-    found: &mut Peaks<T>,
-) {
-    let Logits { values, classes, stride, scale } = logits;
-    let ahead = Ahead::new((ROWS_AHEAD * stride) as isize);
-    let count = labels.len();
-    for start in (0..count).step_by(ROWS_TOGETHER) {
-        // Where rows are missing at the end, the last one stands in for them.
-        let mut rows = [Row { logits: &values[start * stride..][..classes], label: labels[start] }; ROWS_TOGETHER];
-        for (k, row) in rows.iter_mut().enumerate() {
-            let r = (start + k).min(count - 1);
-            *row = Row { logits: &values[r * stride..][..classes], label: labels[r] };
-        }
-        let peaks = T::peaks(simd, rows);
-        for (r, (row, peak)) in (start..count).zip(rows.iter().zip(&peaks)) {
-            found.at_label[r] = row.logits[row.label as usize];
-            (found.strongest[r], found.rival[r]) = (peak.strongest, peak.rival);
-            let out = &mut out[r * stride..][..classes];
-            T::exponentials(simd, row.logits, found.top(r), scale, ahead, out);
-            // The others are added up without it: one minus a probability near one would be lost in the rounding.
-            out[row.label as usize] = T::ZERO;
-        }
-        for (r, peak) in (start..count).zip(&peaks) {
-            // A poisoned sum makes everything about the row NaN.
-            found.others[r] = T::add_up(simd, &out[r * stride..][..classes], peak.poison);
-        }
-    }
+/// Vectors of a group's rows that are still to be combined across their lanes, one vector a row. Where vectors are shorter,
+/// the last numbers are not used.
+pub struct Along<T> {
+    peak: [Lanes<T>; ROWS],
+    rival: [Lanes<T>; ROWS],
+    sum: [Lanes<T>; ROWS],
 }
 
-/// Asks for numbers that will be needed soon. Elsewhere than on x86 the processor is left to its own guesses.
-#[derive(Clone, Copy)]
-pub struct Ahead {
-    /// How many numbers later; negative where rows are visited from the end.
-    distance: isize,
-    #[cfg(target_arch = "x86_64")]
-    sse: Option<pulp::core_arch::x86::Sse>,
-}
-
-impl Ahead {
+impl<T: Scalar> Along<T> {
     #[inline(always)]
-    pub(super) fn new(distance: isize) -> Self {
-        Ahead {
-            distance,
-            #[cfg(target_arch = "x86_64")]
-            sse: pulp::core_arch::x86::Sse::try_new(),
-        }
-    }
-
-    /// The cache line at this distance from the first of `values`. It may lie outside of any memory: nothing is read.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
-    fn ask<V, T>(self, values: &V) {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(sse) = self.sse {
-            let place = std::ptr::from_ref(values).cast::<T>().wrapping_offset(self.distance);
-            sse._mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast());
-        }
+    pub(super) fn new() -> Self {
+        let zeros = [[T::ZERO; ROWS]; ROWS];
+        Along { peak: zeros, rival: zeros, sum: zeros }
     }
 }

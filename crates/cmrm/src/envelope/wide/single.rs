@@ -4,7 +4,8 @@
 
 use pulp::Simd;
 
-use super::{Ahead, Peak, ROWS_TOGETHER, Row, WideRow};
+use super::{Along, Peak, ROWS_TOGETHER, Row, WideRow, soften};
+use crate::envelope::group::{Logits, Peaks};
 use crate::scalar::exponential::{LOWEST, ROUND, SERIES};
 
 impl WideRow for f32 {
@@ -40,19 +41,15 @@ impl WideRow for f32 {
     }
 
     #[inline(always)]
-    fn exponentials<S: Simd>(simd: S, logits: &[f32], top: f32, scale: f32, ahead: Ahead, out: &mut [f32]) {
-        let (rate, top) = (simd.splat_f32s(scale * std::f32::consts::LOG2_E), simd.splat_f32s(top));
-        let (vectors, rest) = S::as_simd_f32s(logits);
-        for (logits, out) in vectors.iter().zip(S::as_mut_simd_f32s(out).0) {
-            ahead.ask::<_, f32>(logits);
-            ahead.ask::<_, f32>(out);
-            *out = exp_of_scaled(simd, simd.sub_f32s(*logits, top), rate);
-        }
-        if !rest.is_empty() {
-            let last = logits.len() - S::F32_LANES;
-            let below_top = simd.sub_f32s(first::<S>(&logits[last..]), top);
-            S::as_mut_simd_f32s(&mut out[last..]).0[0] = exp_of_scaled(simd, below_top, rate);
-        }
+    fn soften<S: Simd>(
+        simd: S,
+        logits: Logits<'_, f32>,
+        labels: &[u32],
+        out: &mut [f32],
+        along: &mut Along<f32>,
+        found: &mut Peaks<f32>,
+    ) {
+        soften::soften(simd, logits, labels, out, along, found);
     }
 
     #[inline(always)]
@@ -75,13 +72,12 @@ impl WideRow for f32 {
     }
 
     #[inline(always)]
-    fn multiply<S: Simd>(simd: S, values: &mut [f32], factor: f32, ahead: Ahead) {
+    fn multiply<S: Simd>(simd: S, values: &mut [f32], factor: f32) {
         let factors = simd.splat_f32s(factor);
         let last = values.len() - S::F32_LANES;
         // Taken before the loop changes what it overlaps.
         let end = simd.mul_f32s(first::<S>(&values[last..]), factors);
         for values in S::as_mut_simd_f32s(values).0 {
-            ahead.ask::<_, f32>(values);
             *values = simd.mul_f32s(*values, factors);
         }
         S::as_mut_simd_f32s(&mut values[last..]).0[0] = end;
@@ -89,12 +85,13 @@ impl WideRow for f32 {
 }
 
 /// Lane by lane: the largest logit so far that is not the label's, and its class.
-struct Search<S: Simd> {
+pub(super) struct Search<S: Simd> {
     simd: S,
     label: S::f32s,
-    peak: S::f32s,
-    rival: S::f32s,
-    poison: S::f32s,
+    pub peak: S::f32s,
+    pub rival: S::f32s,
+    /// Zeros, or NaN where a logit is not finite.
+    pub poison: S::f32s,
 }
 
 impl<S: Simd> Search<S> {
@@ -109,6 +106,24 @@ impl<S: Simd> Search<S> {
         }
     }
 
+    /// Of a whole row.
+    #[inline(always)]
+    pub fn along(simd: S, logits: &[f32], label: u32) -> Self {
+        let mut search = Search::new(simd, label);
+        let mut classes = lane_numbers::<S>();
+        let (vectors, rest) = S::as_simd_f32s(logits);
+        for &logits in vectors {
+            search.visit(logits, classes);
+            classes = simd.add_f32s(classes, simd.splat_f32s(S::F32_LANES as f32));
+        }
+        if !rest.is_empty() {
+            let last = logits.len() - S::F32_LANES;
+            let classes = simd.add_f32s(lane_numbers::<S>(), simd.splat_f32s(last as f32));
+            search.visit(first::<S>(&logits[last..]), classes);
+        }
+        search
+    }
+
     #[inline(always)]
     fn visit(&mut self, logits: S::f32s, classes: S::f32s) {
         let simd = self.simd;
@@ -121,32 +136,41 @@ impl<S: Simd> Search<S> {
         self.peak = simd.max_f32s(logits, self.peak);
     }
 
-    /// Largest of all lanes, and the lowest of the `classes` that has it.
     #[inline(always)]
     fn result(self, classes: usize) -> Peak<f32, S::f32s> {
-        let simd = self.simd;
-        let strongest = simd.reduce_max_f32s(self.peak);
-        let has_it = simd.equal_f32s(self.peak, simd.splat_f32s(strongest));
-        let rivals = simd.select_f32s(has_it, self.rival, simd.splat_f32s(f32::INFINITY));
-        // A row of NaNs has no rival; its poison refuses it, and what stands here must only be a class.
-        let rival = (simd.reduce_min_f32s(rivals) as u32).min(classes as u32 - 1);
+        let strongest = self.simd.reduce_max_f32s(self.peak);
+        let rival = first_strongest(self.simd, self.peak, self.rival, strongest, classes);
         Peak { strongest, rival, poison: self.poison }
     }
+}
+
+/// The lowest of the `rivals` whose logit is the `strongest`.
+#[inline(always)]
+pub(super) fn first_strongest<S: Simd>(
+    simd: S,
+    logits: S::f32s,
+    rivals: S::f32s,
+    strongest: f32,
+    classes: usize,
+) -> u32 {
+    let has_it = simd.equal_f32s(logits, simd.splat_f32s(strongest));
+    let rivals = simd.select_f32s(has_it, rivals, simd.splat_f32s(f32::INFINITY));
+    // A row of NaNs has no rival; its poison refuses it, and what stands here must only be a class.
+    (simd.reduce_min_f32s(rivals) as u32).min(classes as u32 - 1)
 }
 
 /// [`crate::scalar::Scalar::exp_of_scaled`] of every lane, to the same bits. `rate` is the scale times log2 e.
 ///
 /// A function and not a closure: a closure that is not inlined loses the processor's instructions.
 #[inline(always)]
-fn exp_of_scaled<S: Simd>(simd: S, x: S::f32s, rate: S::f32s) -> S::f32s {
-    let (c1, c2, c3) = (simd.splat_f32s(SERIES[0]), simd.splat_f32s(SERIES[1]), simd.splat_f32s(SERIES[2]));
-    let (c4, c5) = (simd.splat_f32s(SERIES[3]), simd.splat_f32s(SERIES[4]));
+pub(super) fn exp_of_scaled<S: Simd>(simd: S, x: S::f32s, rate: S::f32s) -> S::f32s {
     let shifted = simd.mul_add_f32s(x, rate, simd.splat_f32s(ROUND));
     let n = simd.sub_f32s(shifted, simd.splat_f32s(ROUND));
     let r = simd.mul_add_f32s(x, rate, simd.neg_f32s(n));
-    let r2 = simd.mul_f32s(r, r);
-    let rest = simd.mul_add_f32s(r2, simd.mul_add_f32s(r, c5, c4), simd.mul_add_f32s(r, c3, c2));
-    let polynomial = simd.mul_add_f32s(r2, rest, simd.mul_add_f32s(r, c1, simd.splat_f32s(1.0)));
+    let mut polynomial = simd.splat_f32s(SERIES[4]);
+    for c in [SERIES[3], SERIES[2], SERIES[1], SERIES[0], 1.0] {
+        polynomial = simd.mul_add_f32s(polynomial, r, simd.splat_f32s(c));
+    }
     let exponent = simd.wrapping_dyn_shl_u32s(simd.transmute_u32s_f32s(shifted), simd.splat_u32s(23));
     let value = simd.transmute_f32s_u32s(simd.add_u32s(simd.transmute_u32s_f32s(polynomial), exponent));
     simd.select_f32s(simd.greater_than_or_equal_f32s(shifted, simd.splat_f32s(LOWEST)), value, simd.splat_f32s(0.0))
@@ -154,13 +178,13 @@ fn exp_of_scaled<S: Simd>(simd: S, x: S::f32s, rate: S::f32s) -> S::f32s {
 
 /// The first vector of at least as many numbers.
 #[inline(always)]
-fn first<S: Simd>(values: &[f32]) -> S::f32s {
+pub(super) fn first<S: Simd>(values: &[f32]) -> S::f32s {
     S::as_simd_f32s(values).0[0]
 }
 
 /// 0, 1, 2, …
 #[inline(always)]
-fn lane_numbers<S: Simd>() -> S::f32s {
+pub(super) fn lane_numbers<S: Simd>() -> S::f32s {
     const NUMBERS: [f32; 16] = [0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15.];
     first::<S>(&NUMBERS)
 }
@@ -177,15 +201,17 @@ mod tests {
 
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) {
-            f32::exponentials(simd, self.0, 0.0, self.1, Ahead::new(0), self.2);
+            let rate = simd.splat_f32s(self.1 * std::f32::consts::LOG2_E);
+            for (logits, out) in S::as_simd_f32s(self.0).0.iter().zip(S::as_mut_simd_f32s(self.2).0) {
+                *out = exp_of_scaled(simd, *logits, rate);
+            }
         }
     }
 
     #[test]
     fn vectors_give_the_bits_of_single_numbers() {
         for scale in [1.0f32, 0.2, 30.0] {
-            // 997 numbers: whole vectors and a rest, whatever the width.
-            let logits: Vec<f32> = (0..997).map(|i| -0.1 * i as f32 / scale).collect();
+            let logits: Vec<f32> = (0..992).map(|i| -0.1 * i as f32 / scale).collect();
             let mut found = vec![0.0; logits.len()];
             pulp::Arch::new().dispatch(Exponentials(&logits, scale, &mut found));
             for (x, e) in logits.iter().zip(&found) {
