@@ -2,7 +2,8 @@
 
 mod common;
 
-use cmrm_data::read::{ReadOptions, Source, open, read, read_npy_labels};
+use cmrm::audit::RowSource;
+use cmrm_data::read::{NpyRows, ReadOptions, Source, open, read, read_npy_labels};
 use cmrm_data::{Array, Features};
 use common::{npy, npy_of};
 
@@ -46,9 +47,41 @@ fn every_element_type_in_both_byte_orders() {
         ("<u8", bytes(&[u64::MAX, 5], u64::to_le_bytes), vec![18446744073709551616.0, 5.0]),
     ];
     for (descr, data, expected) in cases {
-        let array = array(npy_of(descr, false, &format!("({},)", expected.len()), &data));
+        let written = npy_of(descr, false, &format!("({},)", expected.len()), &data);
+        let array = array(written.clone());
         assert_eq!((array.values(), array.width()), (&expected[..], 1), "{descr}");
+        if let Some(rows) = rows(&written).unwrap() {
+            let mut room = vec![7.0];
+            assert_eq!((rows.rows(), rows.classes()), (expected.len(), 1));
+            assert_eq!(rows.read(1, expected.len() - 1, &mut room).unwrap(), &expected[1..], "{descr}");
+            let error = rows.read(1, expected.len(), &mut room).unwrap_err().to_string();
+            assert!(error.contains("a.npy, from row 1") && error.contains("changed"), "{error}");
+        }
     }
+}
+
+/// Rows of an array that lies in a file.
+fn rows(bytes: &[u8]) -> Result<Option<NpyRows>, cmrm_data::Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    std::fs::write(&path, bytes).unwrap();
+    NpyRows::open(&Source::file(path), &ReadOptions::default())
+}
+
+#[test]
+fn rows_are_read_in_any_order_only_where_they_lie_together() {
+    let data = bytes(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0], f32::to_le_bytes);
+    let by_row = rows(&npy_of("<f4", false, "(3, 2)", &data)).unwrap();
+    assert_eq!(by_row.is_some(), cfg!(unix));
+    if let Some(by_row) = by_row {
+        assert_eq!(by_row.read(2, 1, &mut Vec::new()).unwrap(), [5.0, 6.0]);
+        assert_eq!(by_row.read(0, 2, &mut Vec::new()).unwrap(), [1.0, 2.0, 3.0, 4.0]);
+    }
+    assert!(rows(&npy_of("<f4", true, "(3, 2)", &data)).unwrap().is_none());
+    let memory = Source::bytes("a.npy", npy_of("<f4", false, "(3, 2)", &data));
+    assert!(NpyRows::open(&memory, &ReadOptions::default()).unwrap().is_none());
+    let cut = rows(&npy_of("<f4", false, "(4, 2)", &data)).unwrap_err().to_string();
+    assert!(cut.contains("a.npy") && cut.contains("incomplete"), "{cut}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use cmrm::audit::*;
 use cmrm::rng::Rng;
-use cmrm::{Matrix, Result, Scalar};
+use cmrm::{Error, Matrix, Result, Scalar};
 use proptest::prelude::*;
 
 fn audit<T: Scalar + Into<f64>>(values: &[T], classes: usize, labels: &[u32], config: AuditConfig) -> Result<Audit> {
@@ -45,6 +45,56 @@ fn noisy(classes: usize, rows: usize, seed: u64) -> (Vec<f32>, Vec<u32>) {
         labels.push(if rng.uniform() < 0.3 { rng.below(classes) } else { truth } as u32);
     }
     (probabilities, labels)
+}
+
+/// Rows that come as copies, as from a file; reading one of them fails if `bad_row` says so.
+struct Copies<'a, T> {
+    rows: Matrix<'a, T>,
+    bad_row: Option<usize>,
+    short: bool,
+}
+
+impl<T: Scalar> RowSource<T> for Copies<'_, T> {
+    fn rows(&self) -> usize {
+        self.rows.rows()
+    }
+
+    fn classes(&self) -> usize {
+        self.rows.columns()
+    }
+
+    fn read<'a>(&'a self, first: usize, count: usize, room: &'a mut Vec<T>) -> Result<&'a [T]> {
+        if self.bad_row.is_some_and(|row| (first..first + count).contains(&row)) {
+            return Err(Error::Invalid { what: "a file", reason: "it ended".into() });
+        }
+        room.clear();
+        (first..first + count).for_each(|row| room.extend_from_slice(self.rows.row(row)));
+        room.truncate(room.len() - usize::from(self.short));
+        Ok(room)
+    }
+}
+
+/// So many classes that a piece is sixteen rows: the rows kept come from several.
+#[test]
+fn many_pieces_are_audited_as_one_matrix_is() {
+    let classes = 9000;
+    let (probabilities, labels) = noisy(classes, 75, 4);
+    let labels: Vec<u32> =
+        labels.iter().enumerate().map(|(row, label)| if row % 3 == 0 { 7 } else { *label }).collect();
+    let matrix = Matrix::new(&probabilities, classes).unwrap();
+    for filter in [Filter::PruneByNoiseRate, Filter::Both, Filter::ConfidentLearning] {
+        let options = AuditConfig { filter, ..AuditConfig::default() }.validate().unwrap();
+        let copies = Copies { rows: matrix, bad_row: None, short: false };
+        assert_eq!(rank_rows(&copies, &labels, &options).unwrap(), rank(matrix, &labels, &options).unwrap());
+    }
+    let options = AuditConfig::default().validate().unwrap();
+    let bad = Copies { rows: matrix, bad_row: Some(40), short: false };
+    assert_eq!(rank_rows(&bad, &labels, &options).unwrap_err().to_string(), "a file: it ended");
+    let short = Copies { rows: matrix, bad_row: None, short: true };
+    assert!(matches!(
+        rank_rows(&short, &labels, &options),
+        Err(Error::Shape { expected: 144_000, found: 143_999, .. })
+    ));
 }
 
 fn any_filter() -> impl Strategy<Value = Filter> {
@@ -95,6 +145,9 @@ proptest! {
         let rows = labels.len();
         let found =
             audit(&values, classes, &labels, AuditConfig { score, filter, min_examples_per_class, frac_noise }).unwrap();
+        let copies = Copies { rows: Matrix::new(&values, classes).unwrap(), bad_row: None, short: false };
+        let options = AuditConfig { score, filter, min_examples_per_class, frac_noise }.validate().unwrap();
+        prop_assert_eq!(&rank_rows(&copies, &labels, &options).unwrap(), &found);
         prop_assert!(found.label_score.iter().all(|s| (0.0..=1.0).contains(s)));
         prop_assert!(found.margin.iter().all(|m| (-1.0..=1.0).contains(m)));
         let mut sorted = found.order.clone();

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use cmrm::audit::{AuditOptions, rank};
-use cmrm_data::read::{ReadOptions, Source, read, read_labels};
+use cmrm::Matrix;
+use cmrm::audit::{Audit, AuditOptions, RowSource, rank, rank_rows};
+use cmrm_data::read::{NpyRows, Opened, ReadOptions, Source, open, read, read_labels};
 use cmrm_data::table::Values;
 use cmrm_data::{Array, Column, Features, LabelOptions, LabelledRows};
 
@@ -14,29 +15,59 @@ use crate::failure::{Failure, Result};
 pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOptions) -> Result<Audited> {
     let (matrix, column) =
         rayon::join(|| probabilities(path), || read_labels(&Source::file(labels_path), &ReadOptions::default()));
-    let ((array, names), column) = (matrix?, column?);
-    if column.len() != array.rows() {
+    let ((matrix, names), column) = (matrix?, column?);
+    let (rows, width) = matrix.shape();
+    if column.len() != rows {
         return Err(Failure::input(format!(
             "{}: {} labels for the {} rows of {}; give one a row",
             labels_path.display(),
             column.len(),
-            array.rows(),
+            rows,
             path.display()
         )));
     }
-    let (labels, classes) = class_indices(&column, names, array.width(), labels_path, path)?;
-    let audit = rank(array.matrix()?, &labels, options)
-        .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+    let (labels, classes) = class_indices(&column, names, width, labels_path, path)?;
+    let audit =
+        matrix.rank(&labels, options).map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
     let rows = (0..labels.len() as u64).collect();
     let (files, more) = (Vec::new(), Vec::new());
     Ok(Audited { audit, rows, files, labels, classes, more, wrong: None, source: path.to_owned() })
 }
 
-/// The matrix, and the names of its columns where it has any.
-fn probabilities(path: &Path) -> Result<(Array, Option<Vec<String>>)> {
-    let options = ReadOptions { threads: rayon::current_num_threads(), ..ReadOptions::default() };
-    let table = match read(&Source::file(path), &options)?.features {
-        Features::Array(array) => return Ok((array, None)),
+/// Rows of probabilities.
+enum Probabilities {
+    /// An array that stays in its file and is read as it is needed, which takes less time than making room for it.
+    InFile(NpyRows),
+    /// What has to be read whole.
+    InMemory(Array),
+}
+
+impl Probabilities {
+    fn shape(&self) -> (usize, usize) {
+        match self {
+            Probabilities::InFile(rows) => (rows.rows(), rows.classes()),
+            Probabilities::InMemory(array) => (array.rows(), array.width()),
+        }
+    }
+
+    fn rank(&self, labels: &[u32], options: &AuditOptions) -> cmrm::Result<Audit> {
+        match self {
+            Probabilities::InFile(rows) => rank_rows(rows, labels, options),
+            Probabilities::InMemory(array) => rank(Matrix::new(array.values(), array.width())?, labels, options),
+        }
+    }
+}
+
+/// The probabilities, and the names of their columns where they have any.
+fn probabilities(path: &Path) -> Result<(Probabilities, Option<Vec<String>>)> {
+    let (source, options) = (Source::file(path), ReadOptions::default());
+    if let Opened::Npy(source, options) = open(&source, &options)?
+        && let Some(rows) = NpyRows::open(&source, &options)?
+    {
+        return Ok((Probabilities::InFile(rows), None));
+    }
+    let table = match read(&source, &options)?.features {
+        Features::Array(array) => return Ok((Probabilities::InMemory(array), None)),
         Features::Table(table) => table,
     };
     let width = table.columns().len();
@@ -54,7 +85,7 @@ fn probabilities(path: &Path) -> Result<(Array, Option<Vec<String>>)> {
         }
     }
     let names = (!table.unnamed()).then(|| table.names().into_iter().map(str::to_owned).collect());
-    Ok((Array::new(values, width)?, names))
+    Ok((Probabilities::InMemory(Array::new(values, width)?), names))
 }
 
 /// Labels are indices of columns, or names of columns, or as many names as there are columns, in sorted order.

@@ -23,7 +23,7 @@ pub use folder::read_path;
 pub use format::Format;
 pub use idx::{read_idx, read_idx_labels};
 pub use limits::Limits;
-pub use npy::{Dtype, ElementKind, Header, read_npy, read_npy_labels};
+pub use npy::{Dtype, ElementKind, Header, NpyRows, read_npy, read_npy_labels};
 pub use npz::read_npz;
 pub use options::{ArrayNames, Expected, ExpectedColumn, ReadOptions, TextOptions};
 pub use source::Source;

@@ -2,7 +2,8 @@
 //! at once.
 
 use super::kernel::LANES;
-use crate::matrix::Matrix;
+use super::source::{Held, RowSource};
+use crate::error::Result;
 use crate::scalar::Scalar;
 
 /// The rows kept so far for every pair, and the lead that a further row must stay below.
@@ -47,8 +48,15 @@ impl<'a, T: Scalar> Leads<'a, T> {
     }
 
     /// Looks at `rows`, which ascend. `self_confidence` holds the probability of each row's label.
-    pub fn collect(&mut self, probabilities: Matrix<'_, T>, self_confidence: &[T], labels: &[u32], rows: &[u32]) {
-        pulp::Arch::new().dispatch(Collect { leads: self, probabilities, self_confidence, labels, rows });
+    pub fn collect<R: RowSource<T> + ?Sized>(
+        &mut self,
+        held: &Held<'_, T, R>,
+        self_confidence: &[T],
+        labels: &[u32],
+        rows: &[u32],
+        room: &mut Vec<T>,
+    ) -> Result<()> {
+        pulp::Arch::new().dispatch(Collect { leads: self, held, self_confidence, labels, rows, room })
     }
 
     /// Takes the rows found for a pair that was asked for, if there are as many as wanted; ties go to the earlier row.
@@ -102,22 +110,23 @@ fn cut<T: Scalar>(kept: &mut Vec<(T, u32)>, wanted: usize) {
     }
 }
 
-struct Collect<'a, 'l, 'm, T> {
+struct Collect<'a, 'l, 'm, T, R: ?Sized> {
     leads: &'a mut Leads<'l, T>,
-    probabilities: Matrix<'m, T>,
+    held: &'a Held<'m, T, R>,
     self_confidence: &'a [T],
     labels: &'a [u32],
     rows: &'a [u32],
+    room: &'a mut Vec<T>,
 }
 
-impl<T: Scalar> pulp::WithSimd for Collect<'_, '_, '_, T> {
-    type Output = ();
+impl<T: Scalar, R: RowSource<T> + ?Sized> pulp::WithSimd for Collect<'_, '_, '_, T, R> {
+    type Output = Result<()>;
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _simd: S) {
-        let Collect { leads, probabilities, self_confidence, labels, rows } = self;
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
+        let Collect { leads, held, self_confidence, labels, rows, room } = self;
         for &index in rows {
-            let row = probabilities.row(index as usize);
+            let row = held.row(index as usize, room)?;
             let p_label = self_confidence[index as usize];
             let first = leads.pair(labels[index as usize] as usize, 0);
             let (chunks, rest) = row.as_chunks::<LANES>();
@@ -134,12 +143,14 @@ impl<T: Scalar> pulp::WithSimd for Collect<'_, '_, '_, T> {
             }
             leads.offer_passing(first + chunks.len() * LANES, p_label, rest, index);
         }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::Matrix;
     use crate::rng::Rng;
 
     #[test]
@@ -162,7 +173,8 @@ mod tests {
                 }
             }
             let given: Vec<u32> = (0..rows as u32).filter(|&row| labels[row as usize] > 0).collect();
-            leads.collect(matrix, &own, &labels, &given);
+            let held = Held::<_, Matrix<'_, f32>>::Whole(matrix);
+            leads.collect(&held, &own, &labels, &given, &mut Vec::new()).unwrap();
             for class in 1..classes {
                 for other in (0..classes as u32).filter(|&other| count(class, other) > 0) {
                     let lead = |row: u32| own[row as usize] - matrix.row(row as usize)[other as usize];

@@ -31,6 +31,10 @@ pub(super) fn mark_lowest<T: Scalar>(values: &[T], count: usize, scratch: &mut V
 pub(super) fn ascending(values: &[f32]) -> Vec<u32> {
     let mut keys: Vec<u64> =
         values.iter().enumerate().map(|(row, &v)| u64::from(ordered_bits(v)) << 32 | row as u64).collect();
+    // No two keys are equal, so any way of sorting gives the same.
+    #[cfg(feature = "rayon")]
+    rayon::slice::ParallelSliceMut::par_sort_unstable(&mut keys[..]);
+    #[cfg(not(feature = "rayon"))]
     keys.sort_unstable();
     keys.into_iter().map(|key| key as u32).collect()
 }

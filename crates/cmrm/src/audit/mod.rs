@@ -29,13 +29,16 @@ mod leads;
 mod lowest;
 mod margins;
 mod pairs;
+mod passes;
 mod prune;
 mod rank;
+mod source;
 mod table;
 
 pub use config::{AuditConfig, AuditOptions, Filter, MarginConfig, MarginFilter, MarginOptions, ScoreMethod};
 pub use joint::NoiseEstimate;
 pub use margins::rank_margins;
 pub use pairs::PairCounts;
-pub use rank::rank;
+pub use rank::{rank, rank_rows};
+pub use source::RowSource;
 pub use table::Audit;

@@ -6,7 +6,9 @@ use super::kernel::CLOSE;
 use super::leads::Leads;
 use super::lowest::mark_lowest;
 use super::pairs::PairCounts;
-use crate::matrix::Matrix;
+use super::passes::in_pieces;
+use super::source::{Held, RowSource};
+use crate::error::Result;
 use crate::scalar::Scalar;
 
 /// Most pairs of classes, and most rows wanted, that are looked at together: what a second-level cache holds.
@@ -14,8 +16,9 @@ const BAND_PAIRS: usize = 1 << 16;
 const BAND_ROWS: usize = 1 << 15;
 
 /// What the pruning filters look at.
-pub(super) struct Prune<'a, T> {
-    pub probabilities: Matrix<'a, T>,
+pub(super) struct Prune<'a, T, R: ?Sized> {
+    /// Probabilities, unless the filter needs none but those of the labels.
+    pub held: Option<Held<'a, T, R>>,
     /// Probability of each row's label.
     pub self_confidence: &'a [T],
     pub labels: &'a [u32],
@@ -26,20 +29,17 @@ pub(super) struct Prune<'a, T> {
     pub config: &'a AuditConfig,
 }
 
-impl<T: Scalar> Prune<'_, T> {
+impl<T: Scalar, R: RowSource<T> + ?Sized> Prune<'_, T, R> {
     /// Which rows are issues.
-    pub fn issues(&self) -> Vec<bool> {
-        match self.config.filter {
-            Filter::PruneByClass => self.by_class(),
-            Filter::Both => {
-                let mut issues = self.by_noise_rate();
-                for (issue, too) in issues.iter_mut().zip(self.by_class()) {
-                    *issue &= too;
-                }
-                issues
+    pub fn issues(&self) -> Result<Vec<bool>> {
+        let Some(held) = &self.held else { return Ok(self.by_class()) };
+        let mut issues = self.by_noise_rate(held)?;
+        if self.config.filter == Filter::Both {
+            for (issue, too) in issues.iter_mut().zip(self.by_class()) {
+                *issue &= too;
             }
-            _ => self.by_noise_rate(),
         }
+        Ok(issues)
     }
 
     /// What to take of the rows given `class`; nothing of a class that is too small.
@@ -68,26 +68,18 @@ impl<T: Scalar> Prune<'_, T> {
     }
 
     /// For every pair of classes, the rows in which the other class leads the given one by most.
-    fn by_noise_rate(&self) -> Vec<bool> {
+    fn by_noise_rate(&self, held: &Held<'_, T, R>) -> Result<Vec<bool>> {
         let mut issues = vec![false; self.labels.len()];
-        for row in self.found().into_iter().flatten() {
+        for row in self.found(held)?.into_iter().flatten() {
             issues[row as usize] = self.doubted[row as usize];
         }
-        issues
+        Ok(issues)
     }
 
     /// The rows found, band after band. Given classes do not depend on each other, so any bands find the same.
-    #[cfg(feature = "rayon")]
-    fn found(&self) -> Vec<Vec<u32>> {
-        use rayon::prelude::*;
+    fn found(&self, held: &Held<'_, T, R>) -> Result<Vec<Vec<u32>>> {
         let Bands { bands, place } = self.bands();
-        bands.into_par_iter().map(|given| self.band(&given, &place)).collect()
-    }
-
-    #[cfg(not(feature = "rayon"))]
-    fn found(&self) -> impl IntoIterator<Item = Vec<u32>> {
-        let Bands { bands, place } = self.bands();
-        bands.into_iter().map(move |given| self.band(&given, &place))
+        in_pieces(bands, |given, room| self.band(held, &given, &place, room))
     }
 
     /// The given classes that have wrong rows, divided so that each part stays in the cache and still has many rows near
@@ -122,7 +114,7 @@ impl<T: Scalar> Prune<'_, T> {
     ///
     /// A row whose label the model predicts leads every other class by `−CLOSE` or more. So as long as a pair asks for no
     /// more rows than have a lead clearly below that, the doubted rows are all that needs to be looked at.
-    fn band(&self, given: &[usize], place: &[u32]) -> Vec<u32> {
+    fn band(&self, held: &Held<'_, T, R>, given: &[usize], place: &[u32], room: &mut Vec<T>) -> Result<Vec<u32>> {
         let mut leads = Leads::new(given.len(), place);
         let mut pairs = Vec::new();
         for &class in given {
@@ -132,7 +124,7 @@ impl<T: Scalar> Prune<'_, T> {
             leads.want(class, other, count, T::from_f64(-2.0 * CLOSE));
         }
         let doubted = |row: &u32| self.doubted[*row as usize];
-        self.collect(&mut leads, given, doubted);
+        leads.collect(held, self.self_confidence, self.labels, &self.rows(given, doubted), room)?;
         let mut found = Vec::new();
         pairs.retain(|&(class, other, _)| match leads.take(class, other) {
             Some(rows) => {
@@ -148,18 +140,18 @@ impl<T: Scalar> Prune<'_, T> {
         }
         let mut short: Vec<usize> = pairs.iter().map(|pair| pair.0).collect();
         short.dedup();
-        self.collect(&mut leads, &short, |_| true);
+        leads.collect(held, self.self_confidence, self.labels, &self.rows(&short, |_| true), room)?;
         for (class, other, _) in pairs {
             found.extend(leads.take(class, other).into_iter().flatten());
         }
-        found
+        Ok(found)
     }
 
-    /// Looks at the rows of some given classes in the order of the matrix, in which memory is read fastest.
-    fn collect(&self, leads: &mut Leads<'_, T>, given: &[usize], keep: impl Fn(&u32) -> bool) {
+    /// The rows of some given classes in the order of the matrix, in which memory is read fastest.
+    fn rows(&self, given: &[usize], keep: impl Fn(&u32) -> bool) -> Vec<u32> {
         let mut rows: Vec<u32> = given.iter().flat_map(|&class| self.groups.of(class)).copied().filter(keep).collect();
         rows.sort_unstable();
-        leads.collect(self.probabilities, self.self_confidence, self.labels, &rows);
+        rows
     }
 }
 

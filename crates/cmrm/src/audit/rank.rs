@@ -2,11 +2,13 @@
 
 use super::config::{AuditOptions, Filter, ScoreMethod, rows_of_share};
 use super::groups::Groups;
-use super::joint::{NoiseEstimate, reach};
-use super::kernel::{Confide, NO_CLASS, Scan};
+use super::joint::NoiseEstimate;
+use super::kernel::NO_CLASS;
 use super::lowest::mark_lowest;
+use super::passes::{Confided, Scanned, confide, scan};
 use super::prune::Prune;
-use super::table::{Audit, Columns, first_of};
+use super::source::RowSource;
+use super::table::{Audit, first_of};
 use crate::error::{Error, Result, check_length, check_parameter};
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
@@ -34,14 +36,25 @@ use crate::scalar::Scalar;
 /// # }
 /// ```
 pub fn rank<T: Scalar + Into<f64>>(pred_probs: Matrix<'_, T>, labels: &[u32], options: &AuditOptions) -> Result<Audit> {
-    let (rows, classes) = (pred_probs.rows(), pred_probs.columns());
+    rank_rows(&pred_probs, labels, options)
+}
+
+/// The same for rows that need not be in memory: it reads them twice from end to end, in pieces, and for the filters
+/// [`Filter::PruneByNoiseRate`] and [`Filter::Both`] keeps copies of those that the model doubts.
+pub fn rank_rows<T, R>(source: &R, labels: &[u32], options: &AuditOptions) -> Result<Audit>
+where
+    T: Scalar + Into<f64>,
+    R: RowSource<T> + ?Sized,
+{
+    let (rows, classes) = (source.rows(), source.classes());
     check_size(rows, classes)?;
     check_length("labels against rows of probabilities", rows, labels.len())?;
     let config = options.config();
-    let Scanned { columns, self_confidence, doubted } = scan(pred_probs, labels, config.score)?;
+    let Scanned { columns, self_confidence, doubted } = scan::<T, R>(source, labels, config.score)?;
     let groups = Groups::new(labels, classes);
     let thresholds = thresholds(&self_confidence, labels, classes);
-    let confident = confide(pred_probs, &columns.predicted, &thresholds);
+    let looked_at_again = matches!(config.filter, Filter::PruneByNoiseRate | Filter::Both).then_some(&doubted[..]);
+    let Confided { confident, held } = confide(source, &columns.predicted, &thresholds, looked_at_again)?;
     let noise = NoiseEstimate::new(&groups, &confident, thresholds);
     let order = columns.order(config.score == ScoreMethod::NormalizedMargin);
     let off_diagonal = |row: usize| doubted[row] && confident[row] != NO_CLASS && confident[row] != labels[row];
@@ -49,7 +62,7 @@ pub fn rank<T: Scalar + Into<f64>>(pred_probs: Matrix<'_, T>, labels: &[u32], op
         Filter::PruneByNoiseRate | Filter::PruneByClass | Filter::Both => {
             let (self_confidence, groups, doubted) = (&self_confidence[..], &groups, &doubted[..]);
             let joint = &noise.joint;
-            Prune { probabilities: pred_probs, self_confidence, labels, groups, joint, doubted, config }.issues()
+            Prune { held, self_confidence, labels, groups, joint, doubted, config }.issues()?
         }
         Filter::ConfidentLearning => (0..rows).map(off_diagonal).collect(),
         Filter::PredictedNeqGiven => doubted,
@@ -78,78 +91,6 @@ fn lowest_rows<T: Scalar>(values: &[T], count: usize) -> Vec<bool> {
     issues
 }
 
-/// Numbers of the matrix that a thread takes at a time.
-#[cfg(feature = "rayon")]
-const CHUNK_NUMBERS: usize = 1 << 17;
-
-#[cfg(feature = "rayon")]
-fn rows_per_chunk(classes: usize) -> usize {
-    (CHUNK_NUMBERS / classes).max(16)
-}
-
-/// What the first pass finds.
-struct Scanned<T> {
-    columns: Columns,
-    /// Probability of each row's label.
-    self_confidence: Vec<T>,
-    /// Whether the model predicts another class than the label.
-    doubted: Vec<bool>,
-}
-
-/// The first pass; with the feature `rayon` spread over the current pool.
-fn scan<T: Scalar + Into<f64>>(pred_probs: Matrix<'_, T>, labels: &[u32], method: ScoreMethod) -> Result<Scanned<T>> {
-    let (rows, classes) = (pred_probs.rows(), pred_probs.columns());
-    let (mut score, mut margin) = (vec![0.0; rows], vec![0.0; rows]);
-    let (mut predicted, mut rival) = (vec![0; rows], vec![0; rows]);
-    let (mut self_confidence, mut doubted) = (vec![T::ZERO; rows], vec![false; rows]);
-    #[cfg(feature = "rayon")]
-    {
-        use rayon::prelude::*;
-        let step = rows_per_chunk(classes);
-        let results: Vec<Result<()>> = pred_probs
-            .values()
-            .par_chunks(step * classes)
-            .zip(labels.par_chunks(step))
-            .zip(score.par_chunks_mut(step).zip(margin.par_chunks_mut(step)))
-            .zip(predicted.par_chunks_mut(step).zip(rival.par_chunks_mut(step)))
-            .zip(self_confidence.par_chunks_mut(step).zip(doubted.par_chunks_mut(step)))
-            .enumerate()
-            .map(
-                |(
-                    c,
-                    ((((probabilities, labels), (score, margin)), (predicted, rival)), (self_confidence, doubted)),
-                )| {
-                    let first_row = c * step;
-                    #[rustfmt::skip]
-                let scan = Scan {
-                    method, classes, first_row, probabilities, labels, self_confidence, score, margin, predicted, rival,
-                    doubted,
-                };
-                    scan.run()
-                },
-            )
-            .collect();
-        // The first bad row is reported, whichever thread met one first.
-        results.into_iter().collect::<Result<()>>()?;
-    }
-    #[cfg(not(feature = "rayon"))]
-    Scan {
-        method,
-        classes,
-        first_row: 0,
-        probabilities: pred_probs.values(),
-        labels,
-        self_confidence: &mut self_confidence,
-        score: &mut score,
-        margin: &mut margin,
-        predicted: &mut predicted,
-        rival: &mut rival,
-        doubted: &mut doubted,
-    }
-    .run()?;
-    Ok(Scanned { columns: Columns { score, margin, predicted, rival }, self_confidence, doubted })
-}
-
 /// Mean probability of each class over the rows given it, added in row order whatever the number of threads.
 fn thresholds<T: Scalar>(self_confidence: &[T], labels: &[u32], classes: usize) -> Vec<Option<f64>> {
     let mut sums = vec![(0.0, 0u32); classes];
@@ -159,27 +100,4 @@ fn thresholds<T: Scalar>(self_confidence: &[T], labels: &[u32], classes: usize) 
         *rows += 1;
     }
     sums.into_iter().map(|(sum, rows)| (rows > 0).then(|| sum / f64::from(rows))).collect()
-}
-
-/// The second pass, spread likewise.
-fn confide<T: Scalar>(pred_probs: Matrix<'_, T>, predicted: &[u32], thresholds: &[Option<f64>]) -> Vec<u32> {
-    let limits: Vec<T> = reach(thresholds).into_iter().map(T::from_f64).collect();
-    let thresholds = &limits[..];
-    let mut confident = vec![NO_CLASS; pred_probs.rows()];
-    #[cfg(feature = "rayon")]
-    {
-        use rayon::prelude::*;
-        let step = rows_per_chunk(thresholds.len());
-        pred_probs
-            .values()
-            .par_chunks(step * thresholds.len())
-            .zip(predicted.par_chunks(step))
-            .zip(confident.par_chunks_mut(step))
-            .for_each(|((probabilities, predicted), confident)| {
-                Confide { thresholds, probabilities, predicted, confident }.run();
-            });
-    }
-    #[cfg(not(feature = "rayon"))]
-    Confide { thresholds, probabilities: pred_probs.values(), predicted, confident: &mut confident }.run();
-    confident
 }

@@ -3,9 +3,11 @@
 mod dtype;
 mod header;
 mod pieces;
+mod rows;
 
 pub use dtype::{Dtype, ElementKind};
 pub use header::Header;
+pub use rows::NpyRows;
 
 use std::io::Read;
 
