@@ -8,8 +8,10 @@
 #![allow(unsafe_code)]
 
 mod skinny;
+mod transpose;
 
 use std::any::TypeId;
+use std::cell::RefCell;
 
 use cmrm::Scalar;
 use gemm_common::Parallelism;
@@ -85,7 +87,8 @@ pub fn multiply<T: Scalar>(out: ViewMut<'_, T>, a: View<'_, T>, b: View<'_, T>, 
             // SAFETY: `T` is `f32`.
             return unsafe { job.run(out, a, b, accumulate) };
         }
-        unsafe { call(gemm_f32::gemm::f32::get_gemm_fn(), 1.0f32, out, a, b, accumulate) }
+        // SAFETY: `T` is `f32`.
+        unsafe { in_order(out, a, b, accumulate) }
     } else {
         assert_eq!(TypeId::of::<T>(), TypeId::of::<f64>(), "numbers are f32 or f64");
         unsafe { call(gemm_f64::gemm::f64::get_gemm_fn(), 1.0f64, out, a, b, accumulate) }
@@ -139,6 +142,62 @@ impl Skinny {
     }
 }
 
+/// Fewest rows of a result for which it pays to turn the right operand.
+const FEWEST_USES: usize = 8;
+
+/// Columns of a result up to which the kernels read a left operand as it lies, if it lies across.
+const COLUMNS_AS_IT_LIES: usize = 128;
+
+thread_local! {
+    /// An operand that was turned.
+    static TURNED: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The general product of single precision, of operands in the order in which the kernels read them fast. They copy what
+/// lies across their vectors one number at a time.
+///
+/// # Safety
+/// `T` must be `f32`; the shapes must agree.
+unsafe fn in_order<T>(out: ViewMut<'_, T>, a: View<'_, T>, b: View<'_, T>, accumulate: bool) {
+    let kernel = gemm_f32::gemm::f32::get_gemm_fn();
+    // SAFETY: as the caller promises.
+    let (a, b) = unsafe { (a.into_floats(), b.into_floats()) };
+    if b.column_stride != 1 && b.row_stride == 1 && out.rows >= FEWEST_USES {
+        TURNED.with_borrow_mut(|buffer| unsafe { call(kernel, 1.0f32, out, a, b.turn(buffer), accumulate) });
+    } else if a.column_stride != 1 && b.column_stride == 1 {
+        let ViewMut { data, rows, columns, row_stride } = out;
+        for from in (0..columns).step_by(COLUMNS_AS_IT_LIES) {
+            let columns = COLUMNS_AS_IT_LIES.min(columns - from);
+            let out = ViewMut::rows(&mut data[from..], rows, columns, row_stride);
+            let b = View { data: &b.data[from..], columns, ..b };
+            unsafe { call(kernel, 1.0f32, out, a, b, accumulate) }
+        }
+    } else {
+        unsafe { call(kernel, 1.0f32, out, a, b, accumulate) }
+    }
+}
+
+impl<'a, T> View<'a, T> {
+    /// # Safety
+    /// `T` must be `f32`.
+    unsafe fn into_floats(self) -> View<'a, f32> {
+        let View { data, rows, columns, row_stride, column_stride } = self;
+        // SAFETY: a slice of `T` is a slice of `f32`, as the caller promises.
+        let data = unsafe { std::slice::from_raw_parts(data.as_ptr().cast::<f32>(), data.len()) };
+        View { data, rows, columns, row_stride, column_stride }
+    }
+}
+
+impl<'a> View<'a, f32> {
+    /// The same matrix, whose columns are contiguous here, with contiguous rows.
+    fn turn(self, buffer: &'a mut Vec<f32>) -> Self {
+        let View { data, rows, columns, column_stride, .. } = self;
+        buffer.resize(buffer.len().max(rows * columns), 0.0);
+        transpose::transpose(data, columns, rows, column_stride, buffer);
+        View::rows(buffer, rows, columns, columns)
+    }
+}
+
 /// The product function of the `gemm` crates for the number type `N`.
 type Kernel<N> = unsafe fn(
     usize,
@@ -166,13 +225,13 @@ type Kernel<N> = unsafe fn(
 /// have contiguous rows, so the transposed product `outᵀ = bᵀ · aᵀ` is asked for.
 ///
 /// # Safety
-/// `T` must be `N`; the shapes must agree.
-unsafe fn call<T, N: Copy>(
+/// `T` and `A` must be `N`; the shapes must agree.
+unsafe fn call<T, N: Copy, A>(
     kernel: Kernel<N>,
     one: N,
     out: ViewMut<'_, T>,
-    a: View<'_, T>,
-    b: View<'_, T>,
+    a: View<'_, A>,
+    b: View<'_, A>,
     accumulate: bool,
 ) {
     unsafe {

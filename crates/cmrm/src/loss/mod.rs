@@ -115,6 +115,8 @@ pub trait Loss<T: Scalar>: Sync {
 }
 
 impl<T: Scalar, L: Loss<T> + ?Sized> Loss<T> for &L {
+    // Without it a call a row is left, and no row becomes a lane of a vector.
+    #[inline(always)]
     fn row(&self, row: Row<T>) -> RowLoss<T> {
         (**self).row(row)
     }
