@@ -3,6 +3,7 @@ use cmrm::Scalar;
 use super::config::Head;
 use super::cosine::{denormalise, weight_norms};
 use super::layout::{Layer, Layout};
+use super::live::Part;
 use crate::matmul::{View, ViewMut, multiply};
 
 /// Gradient of the parameters for one block of rows, into `gradient`.
@@ -42,14 +43,18 @@ pub fn backward_block<T: Scalar>(
         } else {
             let below = &mut *below[l - 1];
             for copy in 0..layout.copies {
-                let delta = View::rows(&delta[copy * layer.outputs..], rows, layer.outputs, width);
-                let inputs = View::rows(&hidden[copy * layer.inputs..], rows, layer.inputs, hidden_width);
                 let range = layer.weights_of(copy);
-                let out = ViewMut::rows(&mut gradient[range.clone()], layer.outputs, layer.inputs, layer.inputs);
-                multiply(out, delta.transposed(), inputs, false);
-                let weights = View::rows(&parameters[range], layer.outputs, layer.inputs, layer.inputs);
+                let part = Part {
+                    delta: &delta[copy * layer.outputs..],
+                    delta_stride: width,
+                    rows,
+                    outputs: layer.outputs,
+                    inputs: layer.inputs,
+                    below: View::rows(&hidden[copy * layer.inputs..], rows, layer.inputs, hidden_width),
+                    weights: &parameters[range.clone()],
+                };
                 let out = ViewMut::rows(&mut below[copy * layer.inputs..], rows, layer.inputs, hidden_width);
-                multiply(out, delta, weights, false);
+                part.multiply(&mut gradient[range], out);
             }
             if let Some(corrections) = &corrections {
                 corrections.apply_to_hidden(layer, hidden, below, hidden_width);

@@ -9,6 +9,7 @@ mod cosine;
 mod forward;
 mod init;
 mod layout;
+mod live;
 mod network;
 
 pub use config::{Head, Init, ModelConfig};

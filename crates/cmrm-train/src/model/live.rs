@@ -1,0 +1,161 @@
+//! Hidden units that are off for every row of a block. Their deltas are zero, so the products of the backward pass leave
+//! them out; wide networks at high rates lose most of their units, and these products are two thirds of a step.
+
+use cmrm::Scalar;
+
+use crate::matmul::{View, ViewMut, multiply};
+
+/// Smallest sides of a product for which looking is worth its time.
+const LEAST_ROWS: usize = 256;
+const LEAST_UNITS: usize = 64;
+/// Units come in such groups, filled up with units that are off: the products then take the same way as those of all units
+/// and add up in the same order, so that leaving units out changes no bit.
+const GROUP: usize = 32;
+/// Rows after which most units of a network that is well are seen to be on.
+const FIRST_LOOK: usize = 64;
+
+/// One copy's part of a layer in a block of rows: what the backward pass multiplies.
+pub(super) struct Part<'a, T> {
+    /// Gradient by the units' inputs, `[rows, outputs]`.
+    pub delta: &'a [T],
+    /// From one row of it to the next.
+    pub delta_stride: usize,
+    pub rows: usize,
+    pub outputs: usize,
+    pub inputs: usize,
+    /// What came into the layer.
+    pub below: View<'a, T>,
+    /// `[outputs, inputs]`.
+    pub weights: &'a [T],
+}
+
+impl<T: Scalar> Part<'_, T> {
+    /// The gradient by the weights into `gradient`, the one by what came in into `delta_below`.
+    pub fn multiply(&self, gradient: &mut [T], delta_below: ViewMut<'_, T>) {
+        match self.live() {
+            None => {
+                let delta = View::rows(self.delta, self.rows, self.outputs, self.delta_stride);
+                let out = ViewMut::rows(gradient, self.outputs, self.inputs, self.inputs);
+                multiply(out, delta.transposed(), self.below, false);
+                let weights = View::rows(self.weights, self.outputs, self.inputs, self.inputs);
+                multiply(delta_below, delta, weights, false);
+            }
+            Some(units) => self.multiply_live(&units, gradient, delta_below),
+        }
+    }
+
+    fn multiply_live(&self, units: &[usize], gradient: &mut [T], delta_below: ViewMut<'_, T>) {
+        let (count, inputs) = (units.len(), self.inputs);
+        let mut delta = Vec::with_capacity(self.rows * count);
+        for row in self.delta.chunks(self.delta_stride).take(self.rows) {
+            delta.extend(units.iter().map(|&unit| row[unit]));
+        }
+        let delta = View::rows(&delta, self.rows, count, count);
+        let of_unit = |unit: usize| unit * inputs..(unit + 1) * inputs;
+        let weights: Vec<T> = units.iter().flat_map(|&unit| &self.weights[of_unit(unit)]).copied().collect();
+        multiply(delta_below, delta, View::rows(&weights, count, inputs, inputs), false);
+        let mut found = weights;
+        multiply(ViewMut::rows(&mut found, count, inputs, inputs), delta.transposed(), self.below, false);
+        gradient.fill(T::ZERO);
+        for (&unit, found) in units.iter().zip(found.chunks_exact(inputs)) {
+            gradient[of_unit(unit)].copy_from_slice(found);
+        }
+    }
+
+    /// The units that some row's delta is not zero for, in groups; `None` if they are too many to bother.
+    fn live(&self) -> Option<Vec<usize>> {
+        if self.rows < LEAST_ROWS || self.outputs < LEAST_UNITS || self.inputs < LEAST_UNITS {
+            return None;
+        }
+        let most = self.outputs / 4 * 3;
+        let mut on = vec![T::ZERO; self.outputs];
+        let count = |on: &[T]| on.iter().filter(|&&on| on != T::ZERO).count();
+        for (at, rows) in self.delta.chunks(FIRST_LOOK * self.delta_stride).enumerate() {
+            mark(&mut on, rows, self.delta_stride);
+            if at == 0 && count(&on) > most {
+                return None;
+            }
+        }
+        let wanted = count(&on).next_multiple_of(GROUP).max(GROUP);
+        if wanted > most {
+            return None;
+        }
+        let mut spare = wanted - count(&on);
+        let mut take = |&unit: &usize| {
+            let fills = on[unit] == T::ZERO && spare > 0;
+            spare -= usize::from(fills);
+            fills || on[unit] != T::ZERO
+        };
+        Some((0..self.outputs).filter(|unit| take(unit)).collect())
+    }
+}
+
+/// Marks the units whose delta is not zero in some row; NaN is not zero.
+fn mark<T: Scalar>(on: &mut [T], rows: &[T], stride: usize) {
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for row in rows.chunks(stride) {
+                for (on, &delta) in on.iter_mut().zip(row) {
+                    *on = if delta == T::ZERO { *on } else { T::ONE };
+                }
+            }
+        },
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cmrm::rng::Rng;
+
+    /// Products with all units, to the bit.
+    #[test]
+    fn leaving_units_out_changes_no_bit() {
+        let mut rng = Rng::new(3, 0);
+        for (rows, outputs, inputs, live) in
+            [(300, 64, 64, 1), (700, 512, 96, 5), (2048, 512, 512, 40), (2048, 512, 512, 0), (600, 200, 130, 120)]
+        {
+            let copies = 2;
+            let stride = copies * outputs;
+            let mut delta: Vec<f32> = (0..rows * stride).map(|_| rng.normal() as f32).collect();
+            for row in delta.chunks_exact_mut(stride) {
+                for (unit, delta) in row.iter_mut().enumerate() {
+                    // A unit that is on is off for most rows.
+                    if unit * 7 % outputs >= live || rng.uniform() < 0.9 {
+                        *delta = if unit % 2 == 0 { 0.0 } else { -0.0 };
+                    }
+                }
+            }
+            let below: Vec<f32> = (0..rows * inputs).map(|_| rng.normal().max(0.0) as f32).collect();
+            let weights: Vec<f32> = (0..outputs * inputs).map(|_| rng.normal() as f32).collect();
+            let below = View::rows(&below, rows, inputs, inputs);
+            let part = Part { delta: &delta, delta_stride: stride, rows, outputs, inputs, below, weights: &weights };
+            assert!(part.live().is_some_and(|units| units.len() % GROUP == 0 && units.len() >= live));
+            let (mut gradient, mut delta_below) = (vec![9.0; outputs * inputs], vec![9.0; rows * inputs]);
+            part.multiply(&mut gradient, ViewMut::rows(&mut delta_below, rows, inputs, inputs));
+            let (mut expected, mut expected_below) = (vec![9.0; outputs * inputs], vec![9.0; rows * inputs]);
+            let delta = View::rows(&delta, rows, outputs, stride);
+            multiply(ViewMut::rows(&mut expected, outputs, inputs, inputs), delta.transposed(), below, false);
+            let weights = View::rows(&weights, outputs, inputs, inputs);
+            multiply(ViewMut::rows(&mut expected_below, rows, inputs, inputs), delta, weights, false);
+            assert!(gradient == expected, "weights of {rows}×{outputs}×{inputs}, {live} on");
+            assert!(delta_below == expected_below, "below of {rows}×{outputs}×{inputs}, {live} on");
+        }
+    }
+
+    #[test]
+    fn a_network_that_is_well_is_not_searched_and_nan_counts_as_on() {
+        let (rows, outputs, inputs) = (300, 64, 64);
+        let part = |delta: &[f32]| {
+            let below = vec![0.0; rows * inputs];
+            let below = View::rows(&below, rows, inputs, inputs);
+            Part { delta, delta_stride: outputs, rows, outputs, inputs, below, weights: &[0.0; 64 * 64] }.live()
+        };
+        assert_eq!(part(&vec![1.0; rows * outputs]), None);
+        let mut delta = vec![0.0; rows * outputs];
+        delta[299 * outputs + 50] = f32::NAN;
+        let units = part(&delta).unwrap();
+        assert!(units.contains(&50) && units.len() == GROUP);
+    }
+}
