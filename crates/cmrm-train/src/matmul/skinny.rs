@@ -20,20 +20,56 @@ const TALL: usize = 4;
 const WIDE: usize = 5;
 
 /// Rows whose features stay in the processor's second cache while the outputs are visited.
-const ROWS_AT_A_TIME: usize = 128;
+const ROWS_AT_A_TIME: usize = 64;
 
 /// How many rows before its turn a row is asked for.
 const ROWS_AHEAD: usize = 16;
 
-/// Asks for the cache line that stands `distance` numbers behind the first of `values`. It may lie outside of any memory:
-/// nothing is read. Elsewhere than on x86 the processor is left to its own guesses.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
-fn ask<T>(values: &[T], distance: usize) {
+/// Numbers in a cache line.
+const LINE: usize = 16;
+
+/// Asks for rows before their turn, line after line in the order in which they lie and evenly over time: in any other order
+/// memory is slower by half. Elsewhere than on x86 the processor is left to its own guesses.
+struct Ahead<'a> {
+    values: &'a [f32],
+    /// Up to where has been asked, and up to where it is time to.
+    asked: usize,
+    due: usize,
+    step: usize,
     #[cfg(target_arch = "x86_64")]
-    if let Some(sse) = pulp::core_arch::x86::Sse::try_new() {
-        let place = values.as_ptr().wrapping_add(distance);
-        sse._mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast());
+    sse: Option<pulp::core_arch::x86::Sse>,
+}
+
+impl<'a> Ahead<'a> {
+    #[inline(always)]
+    fn new(rows: &Rows<'a>) -> Self {
+        Ahead {
+            values: rows.values,
+            asked: 0,
+            due: 0,
+            step: 0,
+            #[cfg(target_arch = "x86_64")]
+            sse: pulp::core_arch::x86::Sse::try_new(),
+        }
+    }
+
+    /// From now on, `numbers` from place `from` on are to be asked for in `steps` steps.
+    #[inline(always)]
+    fn plan(&mut self, from: usize, numbers: usize, steps: usize) {
+        (self.asked, self.due, self.step) = (self.asked.max(from), from, numbers.div_ceil(steps.max(1)));
+    }
+
+    #[inline(always)]
+    fn step(&mut self) {
+        self.due += self.step;
+        #[cfg(target_arch = "x86_64")]
+        if let Some(sse) = self.sse {
+            while self.asked < self.due.min(self.values.len()) {
+                let place = std::ptr::from_ref(&self.values[self.asked]);
+                sse._mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast());
+                self.asked += LINE;
+            }
+        }
     }
 }
 
@@ -67,35 +103,38 @@ impl pulp::WithSimd for Outputs<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
+        let mut ahead = Ahead::new(&self.x);
         let whole = self.x.rows - self.x.rows % TALL;
         for i in (0..whole).step_by(TALL) {
-            self.rows_from::<S, TALL>(simd, i);
+            self.rows_from::<S, TALL>(simd, i, &mut ahead);
         }
         for i in whole..self.x.rows {
-            self.rows_from::<S, 1>(simd, i);
+            self.rows_from::<S, 1>(simd, i, &mut ahead);
         }
     }
 }
 
 impl Outputs<'_> {
     #[inline(always)]
-    fn rows_from<S: Simd, const R: usize>(&mut self, simd: S, i: usize) {
+    fn rows_from<S: Simd, const R: usize>(&mut self, simd: S, i: usize, ahead: &mut Ahead<'_>) {
         let outputs = self.weights.rows;
+        let steps = outputs.div_ceil(WIDE) * (self.x.columns / S::F32_LANES);
+        ahead.plan((i + ROWS_AHEAD) * self.x.stride, R * self.x.stride, steps);
         let whole = outputs - outputs % WIDE;
         for c in (0..whole).step_by(WIDE) {
-            self.tile::<S, R, WIDE>(simd, i, c);
+            self.tile::<S, R, WIDE>(simd, i, c, ahead);
         }
         match outputs - whole {
-            1 => self.tile::<S, R, 1>(simd, i, whole),
-            2 => self.tile::<S, R, 2>(simd, i, whole),
-            3 => self.tile::<S, R, 3>(simd, i, whole),
-            4 => self.tile::<S, R, 4>(simd, i, whole),
+            1 => self.tile::<S, R, 1>(simd, i, whole, ahead),
+            2 => self.tile::<S, R, 2>(simd, i, whole, ahead),
+            3 => self.tile::<S, R, 3>(simd, i, whole, ahead),
+            4 => self.tile::<S, R, 4>(simd, i, whole, ahead),
             _ => {}
         }
     }
 
     #[inline(always)]
-    fn tile<S: Simd, const R: usize, const C: usize>(&mut self, simd: S, i: usize, c: usize) {
+    fn tile<S: Simd, const R: usize, const C: usize>(&mut self, simd: S, i: usize, c: usize, ahead: &mut Ahead<'_>) {
         let mut x = [&self.x.values[..0]; R];
         for (r, row) in x.iter_mut().enumerate() {
             *row = self.x.row(i + r);
@@ -107,11 +146,7 @@ impl Outputs<'_> {
         let mut sums = [[simd.splat_f32s(0.0); C]; R];
         let vectors = self.x.columns / S::F32_LANES;
         for v in 0..vectors {
-            if c == 0 {
-                for r in 0..R {
-                    ask(&x[r][v * S::F32_LANES..], ROWS_AHEAD * self.x.stride);
-                }
-            }
+            ahead.step();
             let mut w = [simd.splat_f32s(0.0); C];
             for k in 0..C {
                 w[k] = S::as_simd_f32s(weights[k]).0[v];
@@ -162,33 +197,49 @@ impl pulp::WithSimd for Gradient<'_> {
                 self.out[c * self.stride..][..features].fill(0.0);
             }
         }
+        let mut ahead = Ahead::new(&self.x);
         for start in (0..self.x.rows).step_by(ROWS_AT_A_TIME) {
             let rows = start..self.x.rows.min(start + ROWS_AT_A_TIME);
+            let steps = outputs.div_ceil(WIDE) * tiles::<S>(features) * rows.len();
+            ahead.plan((start + ROWS_AT_A_TIME) * self.x.stride, ROWS_AT_A_TIME * self.x.stride, steps);
             let whole = outputs - outputs % WIDE;
             for c in (0..whole).step_by(WIDE) {
-                self.outputs_from::<S, WIDE>(simd, rows.clone(), c);
+                self.outputs_from::<S, WIDE>(simd, rows.clone(), c, &mut ahead);
             }
             match outputs - whole {
-                1 => self.outputs_from::<S, 1>(simd, rows, whole),
-                2 => self.outputs_from::<S, 2>(simd, rows, whole),
-                3 => self.outputs_from::<S, 3>(simd, rows, whole),
-                4 => self.outputs_from::<S, 4>(simd, rows, whole),
+                1 => self.outputs_from::<S, 1>(simd, rows, whole, &mut ahead),
+                2 => self.outputs_from::<S, 2>(simd, rows, whole, &mut ahead),
+                3 => self.outputs_from::<S, 3>(simd, rows, whole, &mut ahead),
+                4 => self.outputs_from::<S, 4>(simd, rows, whole, &mut ahead),
                 _ => {}
             }
         }
     }
 }
 
+/// Tiles along the features.
+#[inline(always)]
+fn tiles<S: Simd>(features: usize) -> usize {
+    let vectors = features / S::F32_LANES;
+    vectors / TALL + vectors % TALL
+}
+
 impl Gradient<'_> {
     #[inline(always)]
-    fn outputs_from<S: Simd, const C: usize>(&mut self, simd: S, rows: std::ops::Range<usize>, c: usize) {
+    fn outputs_from<S: Simd, const C: usize>(
+        &mut self,
+        simd: S,
+        rows: std::ops::Range<usize>,
+        c: usize,
+        ahead: &mut Ahead<'_>,
+    ) {
         let vectors = self.x.columns / S::F32_LANES;
         let whole = vectors - vectors % TALL;
         for v in (0..whole).step_by(TALL) {
-            self.tile::<S, C, TALL>(simd, rows.clone(), c, v);
+            self.tile::<S, C, TALL>(simd, rows.clone(), c, v, ahead);
         }
         for v in whole..vectors {
-            self.tile::<S, C, 1>(simd, rows.clone(), c, v);
+            self.tile::<S, C, 1>(simd, rows.clone(), c, v, ahead);
         }
         let rest = vectors * S::F32_LANES;
         if rest < self.x.columns {
@@ -203,6 +254,7 @@ impl Gradient<'_> {
         rows: std::ops::Range<usize>,
         c: usize,
         v: usize,
+        ahead: &mut Ahead<'_>,
     ) {
         let mut sums = [[simd.splat_f32s(0.0); V]; C];
         for k in 0..C {
@@ -212,11 +264,7 @@ impl Gradient<'_> {
         }
         for i in rows {
             let x = S::as_simd_f32s(&self.x.row(i)[v * S::F32_LANES..][..V * S::F32_LANES]).0;
-            if c == 0 {
-                for j in 0..V {
-                    ask(&x[j..], ROWS_AT_A_TIME * self.x.stride / S::F32_LANES);
-                }
-            }
+            ahead.step();
             let delta = &self.delta.row(i)[c..][..C];
             for k in 0..C {
                 let factor = simd.splat_f32s(delta[k]);
