@@ -24,6 +24,12 @@ def main():
         device = torch.device("cuda", int(torch.distributed.get_node_local_rank(0)))
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    # The model is gone when the group goes: as the last to hold the group it would wait for threads that wait for it.
+    train(device)
+    dist.destroy_process_group()
+
+
+def train(device):
     torch.manual_seed(0)
     x, y = load_digits(return_X_y=True)
     noisy = cmrm.inject_noise(y, "symmetric:0.4", seed=0)
@@ -52,7 +58,6 @@ def main():
         if dist.get_rank() == 0:
             share = (counts[0] / counts[1]).item()
             print(f"epoch {epoch}: loss {total.item():.6f}, {int(counts[1])} labels in doubt, {share:.3f} of them wrong")
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
