@@ -2,6 +2,7 @@ use cmrm::Scalar;
 
 use super::config::Head;
 use super::cosine::{denormalise, weight_norms};
+use super::few::{self, through_layer_and_rectifier};
 use super::layout::{Layer, Layout};
 use super::live::Part;
 use crate::matmul::{View, ViewMut, multiply};
@@ -33,6 +34,7 @@ pub fn backward_block<T: Scalar>(
         } else {
             None
         };
+        let with_few = corrections.is_none() && layer.outputs <= few::MOST_OUTPUTS;
         if layer.bias {
             sum_columns(delta, width, &mut gradient[layer.biases()]);
         }
@@ -44,22 +46,33 @@ pub fn backward_block<T: Scalar>(
             let below = &mut *below[l - 1];
             for copy in 0..layout.copies {
                 let range = layer.weights_of(copy);
+                let inputs = View::rows(&hidden[copy * layer.inputs..], rows, layer.inputs, hidden_width);
+                if with_few {
+                    let delta = View::rows(&delta[copy * layer.outputs..], rows, layer.outputs, width);
+                    let out = ViewMut::rows(&mut gradient[range], layer.outputs, layer.inputs, layer.inputs);
+                    multiply(out, delta.transposed(), inputs, false);
+                    continue;
+                }
                 let part = Part {
                     delta: &delta[copy * layer.outputs..],
                     delta_stride: width,
                     rows,
                     outputs: layer.outputs,
                     inputs: layer.inputs,
-                    below: View::rows(&hidden[copy * layer.inputs..], rows, layer.inputs, hidden_width),
+                    below: inputs,
                     weights: &parameters[range.clone()],
                 };
                 let out = ViewMut::rows(&mut below[copy * layer.inputs..], rows, layer.inputs, hidden_width);
                 part.multiply(&mut gradient[range], out);
             }
-            if let Some(corrections) = &corrections {
-                corrections.apply_to_hidden(layer, hidden, below, hidden_width);
+            if with_few {
+                through_layer_and_rectifier(layout, layer, parameters, delta, hidden, scale, below);
+            } else {
+                if let Some(corrections) = &corrections {
+                    corrections.apply_to_hidden(layer, hidden, below, hidden_width);
+                }
+                through_rectifier(below, hidden, scale);
             }
-            through_rectifier(below, hidden, scale);
         }
         if let Some(corrections) = &corrections {
             corrections.apply_to_weights(layer, parameters, gradient);

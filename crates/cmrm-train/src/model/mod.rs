@@ -6,6 +6,7 @@
 mod backward;
 mod config;
 mod cosine;
+mod few;
 mod forward;
 mod init;
 mod layout;
