@@ -19,6 +19,8 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("probe-cifar10n", include_str!("../../../reproduce/probe-cifar10n.toml")),
     ("probe-cifar100n", include_str!("../../../reproduce/probe-cifar100n.toml")),
     ("images-cifar100", include_str!("../../../reproduce/images-cifar100.toml")),
+    ("images-mini-imagenet", include_str!("../../../reproduce/images-mini-imagenet.toml")),
+    ("images-food-101", include_str!("../../../reproduce/images-food-101.toml")),
     ("figures-adult", include_str!("../../../reproduce/figures-adult.toml")),
     ("figures-cifar10n", include_str!("../../../reproduce/figures-cifar10n.toml")),
 ];

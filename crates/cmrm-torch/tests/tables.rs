@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::path::Path;
+
+use cmrm_torch::plan::Plan;
 use cmrm_torch::tables::{SpeedLine, read_lines, results, speeds};
 use cmrm_torch::train::RunResult;
 use common::plan;
@@ -65,4 +68,20 @@ fn speeds_are_set_against_the_fastest_eager_loop() {
     let table = speeds(&lines);
     assert!(table.contains("| cmrm-images | graph | mixed | 8 | 40000 | 4.00 | 9.7 | 1.0 |"), "{table}");
     assert!(table.contains("| PyTorch 2.11.0 | eager, channels last | tf32 | 1 | 9000 | 0.90 |"), "{table}");
+}
+
+/// Every plan of the repository can be read, and names runs that can be resolved.
+#[test]
+fn the_plans_of_the_benchmarks_are_plans() {
+    let benchmarks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/images");
+    let mut seen = 0;
+    for folder in ["plans", "untried"] {
+        for entry in std::fs::read_dir(benchmarks.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let runs = Plan::read(&path).and_then(|plan| plan.runs());
+            assert!(!runs.unwrap_or_else(|error| panic!("{}: {error}", path.display())).is_empty());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 5, "{seen} plans");
 }

@@ -73,9 +73,10 @@ fn read(folder: &Path) -> Result<Vec<Line>> {
 }
 
 pub(super) fn write(report: &mut Report, name: &str, images: &Images, root: &Path) -> Result<()> {
-    let lines = read(&root.join(&images.results))?;
+    let mut lines = read(&root.join(&images.results))?;
+    lines.retain(|line| images.rows.iter().any(|row| row.plans.contains(&line.plan)));
     if lines.is_empty() {
-        report.document.text(format!("Not available here: there are no results in {}.", images.results));
+        report.document.text(format!("Not run: there are no results of it in {}.", images.results));
         return Ok(());
     }
     let mut table = Table {
