@@ -77,7 +77,7 @@ def main():
             if arguments.only in case.__name__:
                 case(bench)
     print(f"\n{platform.processor() or platform.machine()}, one thread, {arguments.clock} clock, NumPy {np.__version__}, medians of "
-          f"{arguments.repeats} turns; spread: quartiles of the ratio pair by pair\n")
+          f"{arguments.repeats} turns (the audit and the estimators five); spread: quartiles of the ratio pair by pair\n")
     print("| case | cmrm | peer | ratio | spread | goal | met | results |\n|---|---|---|---|---|---|---|---|")
     for row in bench.rows:
         print("| " + " | ".join(row) + " |")

@@ -87,9 +87,13 @@ def conformal(bench, rows=100_000, classes=100):
                 return model.predict_set(wide[10_000:], conformity_score_params=drawn)[1][:, :, 0]
 
         like_mapie = "aps_randomised" if score == "aps" else score
-        for name, mine, peer in [("TorchCP 1.2", ours, torchcp), ("MAPIE 1.6", lambda: ours(wide, like_mapie), mapie)]:
+        for name, kind, mine, peer in [
+            ("TorchCP 1.2", score, ours, torchcp),
+            ("MAPIE 1.6 (double precision)", like_mapie, lambda: ours(wide, like_mapie), mapie),
+        ]:
+            kind = kind.replace("lac", "LAC").replace("aps_", "APS, ").replace("aps", "APS")
             found, expected = bench.compare(
-                f"sets by {score.upper()}, calibrated on 10,000, {rows:,} × {classes}, {name}", mine, peer, goal=5
+                f"sets by {kind}, calibrated on 10,000, {rows:,} × {classes}, {name}", mine, peer, goal=5
             )
             bench.remark(f"{found.sum(1).mean():.4f} and {expected.sum(1).mean():.4f} classes a set")
 

@@ -197,19 +197,3 @@ fn chunks_put_together_are_the_array() {
         assert_eq!(joined.features, Features::Array(whole.clone()));
     }
 }
-
-#[test]
-fn several_threads_read_what_one_reads() {
-    // More than one piece, and a last one that is shorter.
-    let (rows, width) = (12_345, 321);
-    let values: Vec<u8> = (0..rows * width).flat_map(|at| (at as f32).to_le_bytes()).collect();
-    let file = tempfile::NamedTempFile::with_suffix(".npy").unwrap();
-    std::fs::write(file.path(), npy_of("<f4", false, &format!("({rows}, {width})"), &values)).unwrap();
-    let with = |threads| {
-        let options = ReadOptions { threads, ..ReadOptions::default() };
-        read(&Source::file(file.path()), &options).unwrap()
-    };
-    assert!(with(1) == with(3));
-    let Features::Array(array) = with(4).features else { panic!("an array") };
-    assert_eq!(array.values().last(), Some(&((rows * width - 1) as f32)));
-}

@@ -101,14 +101,15 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a folder, and makes it if it is not there.
+    /// Opens a folder, and makes it if it is not there. A file of many results has to be one: its lines are gathered work,
+    /// and one that cannot be read is said rather than trained again.
     pub fn open(folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
         let lines = Arc::new(Results::read_kinds(&[folder.to_owned()], &["jsonl"])?);
         Ok(Store { folder: folder.to_owned(), lines })
     }
 
-    /// The result of a cell, if it is there. A file that is damaged or of other settings is none.
+    /// The result of a cell, if it is there. A file of its own that is damaged or of other settings is none.
     pub fn read(&self, cell: &Cell) -> Option<CellResult> {
         let own_file = || {
             let text = std::fs::read_to_string(self.folder.join(cell.file())).ok()?;

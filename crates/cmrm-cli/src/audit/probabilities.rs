@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cmrm::Matrix;
 use cmrm::audit::{Audit, AuditOptions, RowSource, rank, rank_rows};
-use cmrm_data::read::{NpyRows, Opened, ReadOptions, Source, open, read, read_labels};
+use cmrm_data::read::{Format, NpyRows, ReadOptions, Source, read, read_labels};
 use cmrm_data::table::Values;
 use cmrm_data::{Array, Column, Features, LabelOptions, LabelledRows};
 
@@ -61,7 +61,7 @@ impl Probabilities {
 /// The probabilities, and the names of their columns where they have any.
 fn probabilities(path: &Path) -> Result<(Probabilities, Option<Vec<String>>)> {
     let (source, options) = (Source::file(path), ReadOptions::default());
-    if let Opened::Npy(source, options) = open(&source, &options)?
+    if Format::detect(&source, &options)? == Format::Npy
         && let Some(rows) = NpyRows::open(&source, &options)?
     {
         return Ok((Probabilities::InFile(rows), None));

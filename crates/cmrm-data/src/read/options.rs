@@ -27,8 +27,6 @@ pub struct ReadOptions {
     pub coarse_labels: bool,
     /// Bounds on memory.
     pub limits: Limits,
-    /// Threads that may read a large array at once; what is read does not depend on them.
-    pub threads: usize,
 }
 
 /// The columns that a stored model takes.

@@ -78,19 +78,20 @@ pub fn multiply<T: Scalar>(out: ViewMut<'_, T>, a: View<'_, T>, b: View<'_, T>, 
     if out.rows == 0 || out.columns == 0 {
         return;
     }
-    // SAFETY: every view was checked on construction to lie inside its slice for all its rows and columns, `out` is
-    // borrowed mutably so it overlaps neither operand, its rows are disjoint because each is contiguous and no longer
-    // than the row stride (checked below), and `Scalar` is f32 or f64, which `gemm` supports.
+    // What the unsafe calls below rely on: every view was checked on construction to lie inside its slice for all its rows
+    // and columns, `out` is borrowed mutably so it overlaps neither operand, and its rows are disjoint because each is
+    // contiguous and no longer than the row stride:
     assert!(out.rows == 1 || out.row_stride >= out.columns, "rows of a product must not overlap");
     if TypeId::of::<T>() == TypeId::of::<f32>() {
         if let Some(job) = Skinny::of(&out, &a, &b) {
             // SAFETY: `T` is `f32`.
             return unsafe { job.run(out, a, b, accumulate) };
         }
-        // SAFETY: `T` is `f32`.
+        // SAFETY: `T` is `f32`; shapes and rows were checked above.
         unsafe { in_order(out, a, b, accumulate) }
     } else {
         assert_eq!(TypeId::of::<T>(), TypeId::of::<f64>(), "numbers are f32 or f64");
+        // SAFETY: `T` is `f64`; shapes and rows were checked above.
         unsafe { call(gemm_f64::gemm::f64::get_gemm_fn(), 1.0f64, out, a, b, accumulate) }
     }
 }
@@ -157,22 +158,26 @@ thread_local! {
 /// lies across their vectors one number at a time.
 ///
 /// # Safety
-/// `T` must be `f32`; the shapes must agree.
+/// `T` must be `f32`; the shapes must agree, the views lie inside their slices, and rows of `out` not overlap.
 unsafe fn in_order<T>(out: ViewMut<'_, T>, a: View<'_, T>, b: View<'_, T>, accumulate: bool) {
     let kernel = gemm_f32::gemm::f32::get_gemm_fn();
     // SAFETY: as the caller promises.
     let (a, b) = unsafe { (a.into_floats(), b.into_floats()) };
     if b.column_stride != 1 && b.row_stride == 1 && out.rows >= FEWEST_USES {
+        // SAFETY: as the caller promises; the turned operand is a checked view of the same shape.
         TURNED.with_borrow_mut(|buffer| unsafe { call(kernel, 1.0f32, out, a, b.turn(buffer), accumulate) });
     } else if a.column_stride != 1 && b.column_stride == 1 {
         let ViewMut { data, rows, columns, row_stride } = out;
         for from in (0..columns).step_by(COLUMNS_AS_IT_LIES) {
             let columns = COLUMNS_AS_IT_LIES.min(columns - from);
             let out = ViewMut::rows(&mut data[from..], rows, columns, row_stride);
-            let b = View { data: &b.data[from..], columns, ..b };
+            let b = View { data: b.data.get(from..).unwrap_or_default(), columns, ..b };
+            // SAFETY: columns `from..from + columns` of views that the caller vouches for. Only an operand without rows can
+            // end before them, and of that nothing is read.
             unsafe { call(kernel, 1.0f32, out, a, b, accumulate) }
         }
     } else {
+        // SAFETY: as the caller promises.
         unsafe { call(kernel, 1.0f32, out, a, b, accumulate) }
     }
 }
@@ -225,7 +230,7 @@ type Kernel<N> = unsafe fn(
 /// have contiguous rows, so the transposed product `outᵀ = bᵀ · aᵀ` is asked for.
 ///
 /// # Safety
-/// `T` and `A` must be `N`; the shapes must agree.
+/// `T` and `A` must be `N`; the shapes must agree, the views lie inside their slices, and rows of `out` not overlap.
 unsafe fn call<T, N: Copy, A>(
     kernel: Kernel<N>,
     one: N,
@@ -234,6 +239,7 @@ unsafe fn call<T, N: Copy, A>(
     b: View<'_, A>,
     accumulate: bool,
 ) {
+    // SAFETY: pointers, strides and sizes are those of the views, as the caller promises; one thread.
     unsafe {
         kernel(
             out.columns,
@@ -285,6 +291,40 @@ mod tests {
                     let kept = if accumulate || j >= n { before[at] } else { 0.0 };
                     let expected = kept + if j < n { product(i, j) } else { 0.0 };
                     assert!((out[at] - expected).abs() < 1e-12);
+                }
+            }
+        }
+    }
+
+    /// Both orders of the right operand and both of the left, beside and beyond what single precision turns or divides.
+    #[test]
+    fn single_precision_agrees_with_the_definition_however_operands_lie() {
+        let number = |i: usize| ((i * 7919) % 1000) as f32 / 500.0 - 1.0;
+        let pad = 3;
+        for (m, n, k) in [(40, 300, 70), (7, 40, 50), (8, 40, 50), (33, 128, 5), (33, 129, 64)] {
+            let a: Vec<f32> = (0..m.max(k) * (m.max(k) + pad)).map(number).collect();
+            let b: Vec<f32> = (0..n.max(k) * (n.max(k) + pad)).map(|i| number(i + 5)).collect();
+            let (a_stride, b_stride) = (m.max(k) + pad, n.max(k) + pad);
+            for (a_across, b_across, accumulate) in (0..8).map(|bits| (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0)) {
+                let lie = |data, rows, columns, stride, across| match across {
+                    true => View::rows(data, columns, rows, stride).transposed(),
+                    false => View::rows(data, rows, columns, stride),
+                };
+                let (a_view, b_view) = (lie(&a, m, k, a_stride, a_across), lie(&b, k, n, b_stride, b_across));
+                let at = |view: &View<'_, f32>, i: usize, j: usize| {
+                    f64::from(view.data[i * view.row_stride + j * view.column_stride])
+                };
+                let mut out = vec![0.5f32; m * (n + pad)];
+                multiply(ViewMut::rows(&mut out, m, n, n + pad), a_view, b_view, accumulate);
+                for (i, row) in out.chunks_exact(n + pad).enumerate() {
+                    for (j, &found) in row.iter().enumerate() {
+                        let sum = || (0..k).map(|l| at(&a_view, i, l) * at(&b_view, l, j)).sum::<f64>();
+                        let expected = if j >= n { 0.5 } else { sum() + if accumulate { 0.5 } else { 0.0 } };
+                        assert!(
+                            (f64::from(found) - expected).abs() < 1e-4,
+                            "{m}×{n}×{k}, across {a_across} {b_across}: {found} {expected}"
+                        );
+                    }
                 }
             }
         }

@@ -2,7 +2,6 @@
 
 mod dtype;
 mod header;
-mod pieces;
 mod rows;
 
 pub use dtype::{Dtype, ElementKind};
@@ -11,7 +10,7 @@ pub use rows::NpyRows;
 
 use std::io::Read;
 
-use super::source::{Content, read_blocks};
+use super::source::read_blocks;
 use super::{ReadOptions, Source};
 use crate::dataset::{Array, Features, ImageShape, Input};
 use crate::error::{Error, Problem, Result};
@@ -110,19 +109,8 @@ pub(crate) fn open(source: &Source, options: &ReadOptions) -> Result<Open<'stati
 
 /// Reads a file of features.
 pub fn read_npy(source: &Source, options: &ReadOptions) -> Result<Input> {
-    let opened = open(source, options)?;
-    let at_once = match source.content() {
-        Content::File(path) if opened.present.is_some() => pieces::read(path, &opened.header, options.threads),
-        _ => None,
-    };
-    let features = match at_once {
-        None => opened.features(),
-        Some(values) => {
-            let (_, width) = opened.header.rows_and_width().map_err(|error| error.in_file(source.name()))?;
-            values.map_err(Error::from).and_then(|values| array_of(values, width, &opened.header.shape))
-        }
-    };
-    let features = Features::Array(features.map_err(|error| error.in_file(source.name()))?);
+    let features = open(source, options)?.features().map_err(|error| error.in_file(source.name()))?;
+    let features = Features::Array(features);
     Ok(Input { features, labels: None, ids: None, source: source.name().to_string() })
 }
 

@@ -39,7 +39,7 @@ impl NpyRows {
     fn read_into(&self, first: usize, count: usize, values: &mut Vec<f32>) -> std::io::Result<()> {
         const PLAIN: Dtype = Dtype { kind: ElementKind::Float, size: 4, big_endian: cfg!(target_endian = "big") };
         let dtype = self.header.dtype;
-        let offset = self.header.data_offset + (first * self.width * dtype.size) as u64;
+        let offset = self.header.data_offset + first as u64 * self.width as u64 * dtype.size as u64;
         if dtype == PLAIN {
             values.resize(count * self.width, 0.0);
             return read_exact_at(&self.file, bytemuck::cast_slice_mut(values), offset);
