@@ -18,14 +18,17 @@ fn run(repeats: usize) {
     let (mut plain, mut wrapped) = (LinearStep::new(), LinearStep::new());
     let step = compare(repeats, || plain.base(), || wrapped.enveloped());
     println!("linear step 1024→100, batch 128");
-    step.print("base", "with the envelope", 1.05);
+    step.print("base", "with the envelope", Some(1.05));
 
-    for (pairs, name) in [(Stream::FROM_MEMORY, "memory"), (Stream::FROM_CACHE, "the last-level cache")] {
+    // From the cache a copy is nearly free and the kernel's arithmetic is not: there to be seen, not a goal.
+    for (pairs, name, limit) in
+        [(Stream::FROM_MEMORY, "memory", Some(2.0)), (Stream::FROM_CACHE, "the last-level cache", None)]
+    {
         // Each side has half of the buffers, so that together they rotate over as much as one would alone.
         let (mut copies, mut kernels) = (Stream::new(pairs.div_ceil(2)), Stream::new(pairs.div_ceil(2)));
         let stream = compare(repeats.div_ceil(4), || f64::from(copies.copy()), || kernels.kernel());
         println!("8192 × 100 logits from {name}");
-        stream.print("copy", "fused kernel", 2.0);
+        stream.print("copy", "fused kernel", limit);
     }
 }
 
@@ -67,13 +70,17 @@ fn time(work: &mut impl FnMut() -> f64) -> Duration {
 }
 
 impl Comparison {
-    fn print(&self, first: &str, second: &str, limit: f64) {
+    fn print(&self, first: &str, second: &str, limit: Option<f64>) {
         let micros = |time: Duration| time.as_secs_f64() * 1e6;
         for (name, [decile, median]) in [(first, self.first), (second, self.second)] {
             println!("  {name:<18} {:>9.1} µs (median {:.1})", micros(decile), micros(median));
         }
         let ratio = micros(self.second[0]) / micros(self.first[0]);
-        let verdict = if ratio <= limit { "ok" } else { "MISSED" };
-        println!("  ratio {ratio:.3} (limit {limit}) {verdict}\n");
+        let verdict = match limit {
+            Some(limit) if ratio <= limit => format!(" (limit {limit}) ok"),
+            Some(limit) => format!(" (limit {limit}) MISSED"),
+            None => String::new(),
+        };
+        println!("  ratio {ratio:.3}{verdict}\n");
     }
 }
