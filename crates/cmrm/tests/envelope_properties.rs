@@ -361,15 +361,24 @@ mod threads {
 
     #[test]
     fn the_first_bad_row_is_reported() {
-        let (mut logits, labels, _) = batch::<f32>(5000, 50);
+        let (mut logits, mut labels, _) = batch::<f32>(5000, 50);
         logits[1234 * 50 + 7] = f32::NAN;
         logits[4321 * 50] = f32::NAN;
         let loss = LossConfig::CrossEntropy.validate(&[]).unwrap();
-        let error = on_threads(4, || {
-            let mut grad = vec![0.0; logits.len()];
-            let batch = Batch::new(Matrix::new(&logits, 50).unwrap(), &labels);
-            Objective::base(&loss).evaluate(&batch, &mut grad, &mut Scratch::default()).unwrap_err()
-        });
-        assert_eq!(error, cmrm::Error::non_finite("logit", 1234, 7, f64::NAN));
+        let error = |labels: &[u32], threads| {
+            on_threads(threads, || {
+                let mut grad = vec![0.0; logits.len()];
+                let batch = Batch::new(Matrix::new(&logits, 50).unwrap(), labels);
+                Objective::base(&loss).evaluate(&batch, &mut grad, &mut Scratch::default()).unwrap_err()
+            })
+        };
+        for threads in [1, 4] {
+            assert_eq!(error(&labels, threads), cmrm::Error::non_finite("logit", 1234, 7, f64::NAN));
+        }
+        // A label that is no class comes before any logit, wherever it stands.
+        labels[4999] = 50;
+        for threads in [1, 4] {
+            assert_eq!(error(&labels, threads), cmrm::Error::Label { row: 4999, label: 50, classes: 50 });
+        }
     }
 }

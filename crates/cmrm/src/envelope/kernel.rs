@@ -20,6 +20,7 @@ pub(super) struct Forward<'a, T, L: ?Sized> {
     /// The batch row of the first row here, for error messages.
     pub first_row: usize,
     pub logits: &'a [T],
+    /// Below `classes`, as was checked for the whole batch.
     pub labels: &'a [u32],
     pub grad: &'a mut [T],
     pub groups: &'a mut [Group<T>],
@@ -40,9 +41,6 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> Result<()> {
         let Forward { loss, margin, classes, stride, first_row, logits, labels, grad, groups, losses, margins } = self;
-        if let Some(i) = labels.iter().position(|&label| label as usize >= classes) {
-            return Err(Error::Label { row: first_row + i, label: labels[i], classes });
-        }
         let scale = loss.scale();
         let mut dense = DenseRow::new(loss, classes);
         let mut softener = Softener::new(classes);

@@ -51,6 +51,10 @@ impl<'a, T: Scalar> Batch<'a, T> {
         check_parameter("classes", classes, self.classes <= wide::MOST_CLASSES, "at most 16777216 classes")?;
         check_parameter("stride", self.stride as f64, self.stride >= self.classes, "at least the number of classes")?;
         check_length("labels against rows of logits", rows, self.labels.len())?;
+        // Before any block of rows is looked at, so that the same error is reported however rows are cut into blocks.
+        if let Some(row) = self.labels.iter().position(|&label| label as usize >= self.classes) {
+            return Err(Error::Label { row, label: self.labels[row], classes: self.classes });
+        }
         let needed = (rows - 1).saturating_mul(self.stride).saturating_add(self.classes);
         if self.logits.len() < needed {
             return Err(Error::Shape { what: "numbers in strided logits", expected: needed, found: self.logits.len() });
