@@ -112,15 +112,23 @@ def train(model, row, phase, data, tails, evaluate):
                 model(x_test).argmax(dim=1)
 
 
+def units_on(model, x):
+    """Of the last hidden layer's units, the share that is on for some row; a dash without hidden layers."""
+    if len(model) == 1:
+        return "–"
+    with torch.no_grad():
+        return f"{(model[:-1](x) > 0).any(dim=0).double().mean().item():.0%}"
+
+
 def recipe(row, data, evaluate):
-    """Seconds of processor time for both arms, each by itself."""
+    """Seconds of processor time for both arms, each by itself, and what is left of the envelope's network."""
     hidden = row.get("hidden", [512, 512])
     start = time.process_time()
     train(network(data[0].shape[1], hidden), row, row["base"], data, None, evaluate)
     model = network(data[0].shape[1], hidden)
     train(model, row, row["warm"], data, None, evaluate)
     train(model, row, row["envelope"], data, row["tails"], evaluate)
-    return time.process_time() - start
+    return time.process_time() - start, units_on(model, data[0])
 
 
 def ours(cmrm, text, name, folder, divide):
@@ -145,8 +153,8 @@ def main():
     parser.add_argument("--only", default=SAMPLE, help="experiment:loss, several by commas")
     parser.add_argument("--divide", type=int, default=1, help="take a fraction of the steps, on both sides")
     args = parser.parse_args()
-    print("| cells | cmrm, s | PyTorch, s | ratio | with a prediction of the test half each step, s | ratio |")
-    print("|---|---|---|---|---|---|")
+    print("| cells | cmrm, s | PyTorch, s | ratio | with a prediction of the test half each step, s | ratio | units on |")
+    print("|---|---|---|---|---|---|---|")
     sums = np.zeros(3)
     for chosen in args.only.split(","):
         experiment, name = chosen.split(":")
@@ -159,11 +167,12 @@ def main():
         # The first calls of PyTorch set up its threads and kernels.
         warm_up = {phase: row[phase] | {"steps": 2} for phase in ("base", "warm", "envelope")}
         recipe(row | warm_up, data, True)
-        times = np.array([ours(args.cmrm, text, name, args.data, args.divide), recipe(row, data, False), recipe(row, data, True)])
+        (plain, on), (predicting, _) = recipe(row, data, False), recipe(row, data, True)
+        times = np.array([ours(args.cmrm, text, name, args.data, args.divide), plain, predicting])
         sums += times
         line = lambda t: f"{t[0]:.2f} | {t[1]:.2f} | {t[1] / t[0]:.2f}× | {t[2]:.2f} | {t[2] / t[0]:.2f}×"
-        print(f"| {experiment}, {name}, base and penalise | {line(times)} |", flush=True)
-    print(f"| all | {line(sums)} |")
+        print(f"| {experiment}, {name}, base and penalise | {line(times)} | {on} |", flush=True)
+    print(f"| all | {line(sums)} | |")
 
 
 if __name__ == "__main__":
