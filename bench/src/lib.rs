@@ -4,6 +4,7 @@
 mod linear_step;
 pub mod npy;
 pub mod scores;
+pub mod sets;
 mod stream;
 pub mod tables;
 

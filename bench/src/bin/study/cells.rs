@@ -6,7 +6,7 @@ use cmrm::loss::LossConfig;
 use cmrm::rng::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::sets::Set;
+use cmrm_bench::sets::Set;
 
 /// Seeds of every setting with cross-entropy.
 pub const SEEDS: u64 = 5;

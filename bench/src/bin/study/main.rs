@@ -19,7 +19,6 @@ mod arms;
 mod cells;
 mod report;
 mod run;
-mod sets;
 mod split;
 mod train;
 

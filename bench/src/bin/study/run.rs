@@ -12,8 +12,8 @@ use cmrm_bench::{Result, on_one_thread};
 
 use crate::Options;
 use crate::cells::{Cell, cells};
-use crate::sets::{NAMES, Set};
 use crate::train::{CellResult, key, train};
+use cmrm_bench::sets::{NAMES, Set};
 
 pub fn run(options: &Options) -> Result<()> {
     let start = Instant::now();

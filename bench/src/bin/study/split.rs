@@ -7,7 +7,7 @@ use cmrm_bench::Result;
 use cmrm_bench::tables::standardise;
 
 use crate::cells::{Cell, Noise};
-use crate::sets::Set;
+use cmrm_bench::sets::Set;
 
 /// Most rows of each part.
 const TRAIN_ROWS: usize = 5_000;

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::arms::arms_of;
 use crate::cells::{Cell, Model};
-use crate::sets::Set;
 use crate::split::{Part, parts};
+use cmrm_bench::sets::Set;
 
 /// A line of the results.
 #[derive(Debug, Clone, Serialize, Deserialize)]

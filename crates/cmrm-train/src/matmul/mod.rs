@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+mod inverse;
 mod skinny;
 mod transpose;
 
@@ -15,6 +16,8 @@ use std::cell::RefCell;
 
 use cmrm::Scalar;
 use gemm_common::Parallelism;
+
+pub(crate) use inverse::inverse;
 
 /// A borrowed matrix: element `(i, j)` stands at `data[i·row_stride + j·column_stride]`.
 #[derive(Debug, Clone, Copy)]

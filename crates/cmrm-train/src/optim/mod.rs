@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use adam::{Adam, AdamConfig, AdamWConfig};
 pub use clip::{Clip, clip_norm, clip_value};
 pub use decay::DecayMask;
-pub use lbfgs::{LbfgsConfig, LbfgsReport, LbfgsState, LbfgsStatus, minimise};
+pub use lbfgs::{LbfgsConfig, LbfgsReport, LbfgsState, LbfgsStatus, Preconditioner, minimise};
 pub use sgd::{Sgd, SgdConfig};
 pub use snapshot::Snapshot;
 

@@ -1,5 +1,7 @@
 //! Training on all rows at once by L-BFGS: one network for every arm.
 
+use std::sync::Arc;
+
 use cmrm::Scalar;
 use cmrm::loss::l2_penalty;
 
@@ -8,8 +10,8 @@ use super::evaluate::{ArmOutcome, Targets, evaluate_arm};
 use super::stochastic::Epoch;
 use super::trainer::EpochSums;
 use crate::error::Result;
-use crate::model::{Network, Workspace};
-use crate::optim::{LbfgsConfig, LbfgsState};
+use crate::model::{Head, Layout, Network, Workspace};
+use crate::optim::{LbfgsConfig, LbfgsState, Preconditioner};
 
 /// One arm's network and minimiser.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub(crate) struct FullBatchArm<T> {
 pub(crate) struct FullBatch<T> {
     pub arms: Vec<FullBatchArm<T>>,
     config: LbfgsConfig,
+    /// What the rows tell of the curvature, once the first epoch has shown them.
+    preconditioner: Option<Option<Arc<Preconditioner<T>>>>,
     work: Workspace<T>,
 }
 
@@ -39,7 +43,7 @@ impl<T: Scalar> FullBatch<T> {
                 Ok(FullBatchArm { network, lbfgs, on: false })
             })
             .collect::<Result<Vec<_>>>()?;
-        Ok(FullBatch { arms, config, work: Workspace::default() })
+        Ok(FullBatch { arms, config, preconditioner: None, work: Workspace::default() })
     }
 
     /// Whether every arm has ended with its term on.
@@ -50,6 +54,10 @@ impl<T: Scalar> FullBatch<T> {
     pub fn run_epoch(&mut self, run: Epoch<'_, T>) -> Result<Vec<EpochSums>> {
         let mut sums = vec![EpochSums::default(); run.arms.len()];
         let targets = Targets { labels: run.train.labels, row_weights: run.weights };
+        let preconditioner = self.preconditioner.get_or_insert_with(|| {
+            let arm = self.arms.first().filter(|_| self.config.precondition)?;
+            preconditioner_of(arm.network.layout(), run.train.x.values(), run.config.l2).map(Arc::new)
+        });
         for (copy, arm) in self.arms.iter_mut().enumerate() {
             let state = &mut run.states[copy];
             // A base loss that has converged early is not left idle until the term's own epoch.
@@ -61,6 +69,9 @@ impl<T: Scalar> FullBatch<T> {
                 } else {
                     arm.lbfgs.refresh();
                 }
+            }
+            if let Some(preconditioner) = preconditioner {
+                arm.lbfgs.use_preconditioner(Arc::clone(preconditioner))?;
             }
             let on = arm.on;
             state.scratch.seen.clear();
@@ -95,5 +106,15 @@ impl<T: Scalar> FullBatch<T> {
         }
         (run.on_batch)(1, 1);
         Ok(sums)
+    }
+}
+
+/// What the rows tell of the curvature of a linear model's loss. A cosine classifier is not linear in its weights.
+fn preconditioner_of<T: Scalar>(layout: &Layout, x: &[T], l2: f64) -> Option<Preconditioner<T>> {
+    match &layout.layers[..] {
+        [layer] if layout.head != Head::Cosine => {
+            Preconditioner::of_rows(x, layer.inputs, layer.outputs, layer.bias, l2)
+        }
+        _ => None,
     }
 }

@@ -4,8 +4,8 @@ use cmrm::criterion::Criterion;
 
 use super::results::{Results, Setting};
 use super::summary::table;
-use crate::sets::NAMES;
 use crate::train::{ArmResult, CellResult};
+use cmrm_bench::sets::NAMES;
 
 const LOSS: &str = "cross-entropy";
 /// Points from the oracle that count as found.

@@ -9,8 +9,8 @@ use cmrm_bench::Result;
 
 use crate::arms::{ABLATIONS, CANDIDATES, describe as describe_arm, is_robust};
 use crate::cells::{Model, SEEDS};
-use crate::sets::NAMES;
 use choice::{ALLOWED_LOSS, candidates, choose};
+use cmrm_bench::sets::NAMES;
 use results::{LEVELS, Results, Setting};
 use summary::{Gains, describe, table};
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use cmrm_bench::Result;
 
 use crate::cells::Model;
-use crate::sets::NAMES;
 use crate::train::CellResult;
+use cmrm_bench::sets::NAMES;
 
 /// What a default meets: data, model and noise. Loss and seed are not part of it.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]

@@ -1,5 +1,6 @@
 //! The memory of L-BFGS: the last steps and the changes of the gradient along them.
 
+use super::preconditioner::Preconditioner;
 use crate::optim::vector::{add_scaled, dot, scale};
 use cmrm::Scalar;
 
@@ -12,8 +13,11 @@ pub(super) struct History<T> {
     rho: Vec<f64>,
     /// Scratch of the two loops, by age.
     alpha: Vec<f64>,
-    /// s·y / y·y of the newest pair: the size of the initial inverse Hessian.
+    /// s·y / y·y of the newest pair: the size of the initial inverse Hessian without a preconditioner.
     gamma: f64,
+    /// The newest change of the gradient by the preconditioner, and its buffers; empty without one.
+    shaped: Vec<T>,
+    work: Vec<T>,
     length: usize,
     /// Slot of the oldest pair.
     first: usize,
@@ -28,6 +32,8 @@ impl<T: Scalar> History<T> {
             rho: vec![0.0; capacity],
             alpha: vec![0.0; capacity],
             gamma: 1.0,
+            shaped: Vec::new(),
+            work: Vec::new(),
             length,
             first: 0,
             count: 0,
@@ -77,8 +83,8 @@ impl<T: Scalar> History<T> {
         }
     }
 
-    /// `out` = −H·gradient by the two loops (Nocedal and Wright, algorithm 7.4).
-    pub(super) fn direction(&mut self, gradient: &[T], out: &mut [T]) {
+    /// `out` = −H·gradient by the two loops (Nocedal and Wright, algorithm 7.4), from the preconditioner or from a sphere.
+    pub(super) fn direction(&mut self, gradient: &[T], preconditioner: Option<&Preconditioner<T>>, out: &mut [T]) {
         out.copy_from_slice(gradient);
         for age in (0..self.count).rev() {
             let slot = self.slot(age);
@@ -87,7 +93,14 @@ impl<T: Scalar> History<T> {
             self.alpha[age] = alpha;
             add_scaled(out, -alpha, &self.changes[range]);
         }
-        scale(out, -self.gamma);
+        match preconditioner {
+            Some(preconditioner) => {
+                preconditioner.apply(out, &mut self.work);
+                let size = self.size_of(preconditioner);
+                scale(out, -size);
+            }
+            None => scale(out, -self.gamma),
+        }
         // The sign is already turned, so the second loop runs on −q.
         for age in 0..self.count {
             let slot = self.slot(age);
@@ -95,6 +108,17 @@ impl<T: Scalar> History<T> {
             let beta = self.rho[slot] * dot(&self.changes[range.clone()], out);
             add_scaled(out, -(self.alpha[age] + beta), &self.steps[range]);
         }
+    }
+
+    /// s·y / y·P·y of the newest pair: how large the inverse Hessian is, measured by the preconditioner.
+    fn size_of(&mut self, preconditioner: &Preconditioner<T>) -> f64 {
+        let Some(newest) = self.count.checked_sub(1) else { return 1.0 };
+        let slot = self.slot(newest);
+        let range = self.range(slot);
+        self.shaped.clear();
+        self.shaped.extend_from_slice(&self.changes[range.clone()]);
+        preconditioner.apply(&mut self.shaped, &mut self.work);
+        1.0 / (self.rho[slot] * dot(&self.changes[range], &self.shaped))
     }
 
     /// The pairs, oldest first, as two buffers.
@@ -133,6 +157,9 @@ mod tests {
     #[test]
     fn the_newest_pair_satisfies_the_secant_equation() {
         let mut history = History::<f64>::new(2, 3);
+        let rows: Vec<f64> = (0..60).map(|i| (i as f64 * 0.7).sin()).collect();
+        let preconditioner = Preconditioner::of_rows(&rows, 3, 1, false, 0.01);
+        assert!(preconditioner.is_some());
         let pairs = [
             ([1.0, 0.5, 0.0], [2.0, 0.3, 0.1]),
             ([0.2, -1.0, 0.4], [0.1, -3.0, 0.2]),
@@ -141,12 +168,14 @@ mod tests {
         for (s, y) in pairs {
             history.push(&[0.0; 3], &s, &[0.0; 3], &y);
         }
-        // H·y = s for the newest pair, whatever came before.
+        // H·y = s for the newest pair, whatever came before and wherever the memory starts from.
         let (s, y) = pairs[2];
-        let mut out = [0.0; 3];
-        history.direction(&y, &mut out);
-        for i in 0..3 {
-            assert!((out[i] + s[i]).abs() < 1e-14, "{out:?}");
+        for preconditioner in [None, preconditioner.as_ref()] {
+            let mut out = [0.0; 3];
+            history.direction(&y, preconditioner, &mut out);
+            for i in 0..3 {
+                assert!((out[i] + s[i]).abs() < 1e-13, "{out:?}");
+            }
         }
     }
 

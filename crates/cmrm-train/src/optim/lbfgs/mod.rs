@@ -7,6 +7,7 @@
 //! best point so far, which for such objectives is a normal end.
 
 mod history;
+mod preconditioner;
 mod state;
 
 use std::ops::ControlFlow;
@@ -14,6 +15,7 @@ use std::ops::ControlFlow;
 use cmrm::error::check_parameter;
 use serde::{Deserialize, Serialize};
 
+pub use preconditioner::Preconditioner;
 pub use state::LbfgsState;
 
 use super::line_search::Accepted;
@@ -45,6 +47,8 @@ pub struct LbfgsConfig {
     /// Relative rounding error of the loss, below which the line search trusts slopes more than values. Without a value:
     /// a few units in the last place of the parameters' type.
     pub loss_noise: Option<f64>,
+    /// Whether the trainer starts a linear model's memory from the second moments of its features, [`Preconditioner`].
+    pub precondition: bool,
 }
 
 impl Default for LbfgsConfig {
@@ -60,6 +64,7 @@ impl Default for LbfgsConfig {
             sufficient_decrease: 1e-4,
             curvature: 0.9,
             loss_noise: None,
+            precondition: true,
         }
     }
 }

@@ -1,10 +1,12 @@
 //! One iteration of L-BFGS at a time.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use cmrm::error::check_length;
 
 use super::history::History;
+use super::preconditioner::Preconditioner;
 use super::{LbfgsConfig, LbfgsIteration, LbfgsProgress, LbfgsReport, LbfgsStatus};
 use crate::error::Result;
 use crate::optim::line_search::{Accepted, LineSearch, Outcome, Point};
@@ -20,6 +22,7 @@ const MOST_IDLE: u64 = 10;
 pub struct LbfgsState<T> {
     config: LbfgsConfig,
     history: History<T>,
+    preconditioner: Option<Arc<Preconditioner<T>>>,
     loss: f64,
     gradient: Vec<T>,
     direction: Vec<T>,
@@ -36,13 +39,14 @@ pub struct LbfgsState<T> {
 }
 
 impl<T: Scalar> LbfgsState<T> {
-    /// State for `length` parameters. All memory is taken here: (2·history + 4)·length numbers.
+    /// State for `length` parameters. All memory is taken here, (2·history + 4)·length numbers, but for what a preconditioner needs.
     pub fn new(config: LbfgsConfig, length: usize) -> Result<Self> {
         config.validate()?;
         let zeros = || vec![T::default(); length];
         Ok(LbfgsState {
             config,
             history: History::new(config.history, length),
+            preconditioner: None,
             loss: f64::NAN,
             gradient: zeros(),
             direction: zeros(),
@@ -56,6 +60,14 @@ impl<T: Scalar> LbfgsState<T> {
             least_gradient: f64::INFINITY,
             status: None,
         })
+    }
+
+    /// From now on the memory starts from `preconditioner` instead of a sphere. It is no part of a snapshot: who restores one gives
+    /// the same one again.
+    pub fn use_preconditioner(&mut self, preconditioner: Arc<Preconditioner<T>>) -> Result<()> {
+        check_length("parameters of the preconditioner", self.gradient.len(), preconditioner.length())?;
+        self.preconditioner = Some(preconditioner);
+        Ok(())
     }
 
     /// Loss at the current parameters; NaN before the first step.
@@ -143,7 +155,7 @@ impl<T: Scalar> LbfgsState<T> {
     ) -> Result<Option<LbfgsIteration>> {
         loop {
             let steepest = self.history.is_empty();
-            self.history.direction(&self.gradient, &mut self.direction);
+            self.history.direction(&self.gradient, self.preconditioner.as_deref(), &mut self.direction);
             let slope = dot(&self.gradient, &self.direction);
             if slope < 0.0 && slope.is_finite() {
                 let left = self.config.max_evaluations.saturating_sub(self.evaluations);
@@ -188,9 +200,9 @@ impl<T: Scalar> LbfgsState<T> {
             // One evaluation is held back for the repetition below; a search of one evaluation never needs it.
             budget: self.config.max_search_evaluations.min(left.saturating_sub(1).max(1)),
         };
-        // Without memory the direction has the length of the gradient, which says nothing about the scale of a step: at
-        // most a unit step, as is usual.
-        let first = if steepest { (1.0 / norm(&self.gradient)).min(1.0) } else { 1.0 };
+        // With neither memory nor preconditioner the direction has the length of the gradient, which says nothing about the scale
+        // of a step: at most a unit step, as is usual.
+        let first = if steepest && self.preconditioner.is_none() { (1.0 / norm(&self.gradient)).min(1.0) } else { 1.0 };
         let LbfgsState { direction, trial, trial_gradient, evaluations, loss, .. } = self;
         let last = Cell::new(0.0);
         let mut evaluate = |t: f64| {

@@ -1,9 +1,9 @@
-//! The data sets, cut to a size at which the study is a matter of minutes: what is left out is stated in its report.
+//! The data sets of the study, cut to a size at which the study is a matter of minutes: what is left out is stated in its report.
 
 use std::path::Path;
 
-use cmrm_bench::tables::{self, Table, read_cells};
-use cmrm_bench::{Result, npy};
+use crate::tables::{self, Table, read_cells};
+use crate::{Result, npy};
 use cmrm_data::catalogue::{Cache, load};
 use cmrm_data::{Features, LabelOptions};
 
@@ -13,9 +13,13 @@ const CIFAR_COLUMNS: usize = 192;
 
 /// A data set in memory.
 pub struct Set {
+    /// The name it is asked for by.
     pub name: &'static str,
+    /// Number of classes.
     pub classes: usize,
+    /// Features in a row.
     pub width: usize,
+    /// Features, row after row, as they are in the files.
     pub x: Vec<f32>,
     /// Clean labels.
     pub labels: Vec<u32>,
@@ -31,6 +35,7 @@ pub struct Set {
 pub const NAMES: [&str; 7] = ["cifar10", "adult", "digits", "cifar100", "spambase", "credit", "breast-cancer"];
 
 impl Set {
+    /// Reads a set from the folder that `bench/README.md` describes.
     pub fn load(name: &str, folder: &Path) -> Result<Self> {
         let uci = folder.join("uci");
         match name {
@@ -55,6 +60,7 @@ impl Set {
         }
     }
 
+    /// Rows of both parts.
     pub fn rows(&self) -> usize {
         self.labels.len()
     }

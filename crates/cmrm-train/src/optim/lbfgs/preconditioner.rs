@@ -1,0 +1,152 @@
+//! What is known of the curvature of a linear model before the first step.
+//!
+//! The Hessian of its loss is a sum over rows of `x·xᵀ`, times numbers that depend on classes and scores. Features that go
+//! together make it stretched, which the memory of L-BFGS takes many iterations to find out; the second moments of a few
+//! rows tell beforehand. Rows that are fitted well hardly count in the Hessian, and rare features are often theirs, so that
+//! the moments alone would mislead: a share of a sphere is mixed in. bench/README.md has the evaluations that this saves.
+
+use cmrm::Scalar;
+
+use crate::matmul::{View, ViewMut, inverse, multiply};
+
+/// Sphere in the mixture, as a share of the mean variance.
+const SPHERE: f64 = 0.3;
+
+/// Rows that the moments are taken over, for every feature: at most, and at least if there are as many.
+const ROWS_PER_FEATURE: [usize; 2] = [16, 4];
+
+/// Evaluations of the loss that taking the moments may cost.
+const EVALUATIONS: usize = 8;
+
+/// An approximate inverse Hessian for a layer of weights `[outputs, features]` and, behind them, a bias for each output.
+#[derive(Debug, Clone)]
+pub struct Preconditioner<T> {
+    outputs: usize,
+    features: usize,
+    /// The inverse for one output, `[size, size]`; the bias comes last.
+    inverse: Vec<T>,
+    size: usize,
+}
+
+impl<T: Scalar> Preconditioner<T> {
+    /// The one for rows of `features` features and a penalty of `l2 / 2` times the squared weights. None where it would
+    /// cost more than a few evaluations, or where the moments are not finite.
+    pub fn of_rows(x: &[T], features: usize, outputs: usize, bias: bool, l2: f64) -> Option<Self> {
+        let rows = x.len().checked_div(features)?;
+        let size = features + usize::from(bias);
+        // A row takes 2·size² operations here, and 4·size·outputs in an evaluation.
+        let affordable = (EVALUATIONS * 2 * outputs).checked_mul(rows)?.checked_div(size)?;
+        let [most, least] = ROWS_PER_FEATURE.map(|count| rows.min(count * size));
+        if least == 0 || affordable < least {
+            return None;
+        }
+        let seen = most.min(affordable);
+        let mut sample = vec![T::ONE; seen * size];
+        for (i, to) in sample.chunks_exact_mut(size).enumerate() {
+            let row = i * rows / seen;
+            to[..features].copy_from_slice(&x[row * features..][..features]);
+        }
+        let mut moments = vec![T::ZERO; size * size];
+        let sample = View::rows(&sample, seen, size, size);
+        multiply(ViewMut::rows(&mut moments, size, size, size), sample.transposed(), sample, false);
+        // Cross-entropy's second derivative by a score, where all classes are equally likely.
+        let bend = if outputs == 1 { 0.25 } else { (outputs - 1) as f64 / (outputs * outputs) as f64 };
+        let scale = bend / seen as f64;
+        let mut hessian: Vec<f64> = moments.iter().map(|value| scale * value.to_f64()).collect();
+        let sphere = SPHERE * hessian.iter().step_by(size + 1).sum::<f64>() / size as f64;
+        for (i, value) in hessian.iter_mut().step_by(size + 1).enumerate() {
+            *value += sphere + if i < features { l2 } else { 0.0 };
+        }
+        let inverse = inverse(&hessian, size)?.into_iter().map(T::from_f64).collect();
+        Some(Preconditioner { outputs, features, inverse, size })
+    }
+
+    /// Numbers in a vector of parameters.
+    pub fn length(&self) -> usize {
+        self.outputs * self.size
+    }
+
+    /// `values ← P · values`, with `work` for buffers.
+    pub(super) fn apply(&self, values: &mut [T], work: &mut Vec<T>) {
+        let Preconditioner { outputs, features, size, .. } = *self;
+        work.resize(2 * outputs * size, T::ZERO);
+        let (rows, product) = work.split_at_mut(outputs * size);
+        let (weights, biases) = values.split_at_mut(outputs * features);
+        for (k, row) in rows.chunks_exact_mut(size).enumerate() {
+            row[..features].copy_from_slice(&weights[k * features..][..features]);
+            if let Some(bias) = row.get_mut(features) {
+                *bias = biases[k];
+            }
+        }
+        multiply(
+            ViewMut::rows(product, outputs, size, size),
+            View::rows(rows, outputs, size, size),
+            View::rows(&self.inverse, size, size, size),
+            false,
+        );
+        for (k, row) in product.chunks_exact(size).enumerate() {
+            weights[k * features..][..features].copy_from_slice(&row[..features]);
+            if let Some(&bias) = row.get(features) {
+                biases[k] = bias;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows whose second feature follows the first, and whose third is small.
+    fn rows(count: usize) -> Vec<f64> {
+        let row = |i: usize| {
+            let (a, b, c) = ((i as f64 * 0.37).sin(), (i as f64 * 1.7).cos(), (i as f64 * 2.9).sin());
+            [2.0 * a + 0.5, 2.0 * a + 0.1 * b, 0.1 * c]
+        };
+        (0..count).flat_map(row).collect()
+    }
+
+    #[test]
+    fn it_is_the_inverse_of_the_mixture_for_every_output() {
+        let (x, features, outputs, l2) = (rows(40), 3, 2, 0.01);
+        for bias in [false, true] {
+            let preconditioner = Preconditioner::of_rows(&x, features, outputs, bias, l2).unwrap();
+            let size = features + usize::from(bias);
+            assert_eq!(preconditioner.length(), outputs * size);
+            // The Hessian by its definition, bias last.
+            let mut hessian = vec![0.0; size * size];
+            for row in x.chunks_exact(features) {
+                let at = |i: usize| row.get(i).copied().unwrap_or(1.0);
+                for (place, value) in hessian.iter_mut().enumerate() {
+                    *value += 0.25 * at(place / size) * at(place % size) / 40.0;
+                }
+            }
+            let mean = (0..size).map(|i| hessian[i * (size + 1)]).sum::<f64>() / size as f64;
+            for i in 0..size {
+                hessian[i * (size + 1)] += SPHERE * mean + if i < features { l2 } else { 0.0 };
+            }
+            let parameters: Vec<f64> = (0..preconditioner.length()).map(|i| 1.0 + i as f64).collect();
+            let mut found = parameters.clone();
+            preconditioner.apply(&mut found, &mut Vec::new());
+            let of = |all: &[f64], k: usize, i: usize| {
+                if i < features { all[k * features + i] } else { all[outputs * features + k] }
+            };
+            for k in 0..outputs {
+                for i in 0..size {
+                    let back: f64 = (0..size).map(|j| hessian[i * size + j] * of(&found, k, j)).sum();
+                    assert!((back - of(&parameters, k, i)).abs() < 1e-9, "bias {bias}, output {k}, {i}: {back}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn none_where_it_would_cost_too_much_or_means_nothing() {
+        // Eight evaluations of two rows are less than their moments.
+        assert!(Preconditioner::of_rows(&[0.5f32; 2 * 100], 100, 2, true, 0.0).is_none());
+        assert!(Preconditioner::of_rows(&[0.5f32; 2 * 20], 20, 2, true, 0.0).is_some());
+        assert!(Preconditioner::<f32>::of_rows(&[], 3, 2, true, 0.0).is_none());
+        assert!(Preconditioner::of_rows(&[f32::NAN; 300], 3, 2, true, 0.0).is_none());
+        assert!(Preconditioner::of_rows(&[0.0f32; 300], 3, 2, false, 0.0).is_none());
+    }
+}
