@@ -34,7 +34,7 @@ def against_pytorch(bench, what, shape, peer_epochs, our_epochs, goals, fused=Fa
         return lambda: steps(job, rows) / side.do(job | {"fused": fused})["seconds"]
 
     variants = [("base", None, False)] + ([("base, PyTorch's fused Adam", None, True)] if fused else [])
-    for name, envelope, fuse in variants + [("envelope", ENVELOPE, False)]:
+    for name, envelope, fuse in variants + [("envelope", ENVELOPE, False), ("`robust`", "robust", False)]:
         ours, theirs, ratios = bench.alternate(
             measure(bench.engine, our_epochs, envelope), measure(bench.pytorch, peer_epochs, envelope, fuse)
         )
@@ -55,7 +55,7 @@ def against_pytorch(bench, what, shape, peer_epochs, our_epochs, goals, fused=Fa
 
 def small_mlp(bench):
     shape = (12_800, 104, [64], 2, 128)
-    against_pytorch(bench, "MLP 104-64-2, batch 128", shape, 5, 50, {"base": 10, "envelope": 20}, fused=True)
+    against_pytorch(bench, "MLP 104-64-2, batch 128", shape, 5, 50, {"base": 10, "envelope": 20, "`robust`": 20}, fused=True)
 
 
 def linear_10(bench):

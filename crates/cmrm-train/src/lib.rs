@@ -3,6 +3,7 @@
 //! One seed gives the same bits for any number of threads: rows are cut into blocks whose size depends on the data
 //! alone, element-wise work rounds alike everywhere, and every sum is taken in one fixed order.
 
+mod aligned;
 pub mod error;
 pub mod matmul;
 pub mod model;

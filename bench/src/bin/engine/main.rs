@@ -34,7 +34,7 @@ enum Job {
         epochs: usize,
         lr: f64,
         /// One arm for each; `null` is the base loss alone.
-        envelopes: Vec<Option<Knobs>>,
+        envelopes: Vec<Option<Form>>,
     },
     /// Logistic regression by L-BFGS.
     Fit {
@@ -63,6 +63,16 @@ struct DataOf {
     x: PathBuf,
     y: PathBuf,
     classes: usize,
+}
+
+/// Which envelope.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(untagged)]
+enum Form {
+    /// The paper's, with settings.
+    Paper(Knobs),
+    /// By its name: a preset as it is.
+    Named(Preset),
 }
 
 /// The settings of the paper's form that are varied.
@@ -132,7 +142,7 @@ fn measure(job: Job, files: &mut Files) -> Result<Answer> {
             };
             let config =
                 settings(ModelConfig { init: Init::Kaiming, ..ModelConfig::mlp(&hidden) }, method, epochs, 0.0);
-            let arms = envelopes.into_iter().enumerate().map(|(i, knobs)| arm(i, knobs)).collect();
+            let arms = envelopes.into_iter().enumerate().map(|(i, form)| arm(i, form)).collect();
             let mut trainer = Trainer::new(config, arms, data.classes, files.examples(&data.x, &data.y)?, None)?;
             let clock = Clock::start();
             trainer.run(&mut Silent)?;
@@ -168,7 +178,8 @@ fn measure(job: Job, files: &mut Files) -> Result<Answer> {
                 batch_rows: Some(batch),
             };
             let config = settings(ModelConfig::linear(), method, epochs, l2);
-            let arms: Vec<Arm> = envelopes.into_iter().enumerate().map(|(i, knobs)| arm(i, Some(knobs))).collect();
+            let arms: Vec<Arm> =
+                envelopes.into_iter().enumerate().map(|(i, knobs)| arm(i, Some(Form::Paper(knobs)))).collect();
             let examples = files.examples(&data.x, &data.y)?;
             let clock = Clock::start();
             let accuracies = grid::grid(&config, &arms, folds, examples, data.classes)?;
@@ -203,16 +214,17 @@ fn settings(model: ModelConfig, method: Method, epochs: usize, l2: f64) -> Train
     }
 }
 
-fn arm(index: usize, knobs: Option<Knobs>) -> Arm {
+fn arm(index: usize, form: Option<Form>) -> Arm {
     let loss = LossConfig::CrossEntropy;
-    match knobs {
-        None => Arm::base(loss),
-        Some(Knobs { lambda, alpha, temperature }) => {
-            let form = Preset::Paper.config(&loss);
-            let config = EnvelopeConfig { lambda, alpha, temperature, start: Start::Epoch(0), ..form };
-            Arm::envelope(format!("arm {index}"), loss, config)
+    let Some(form) = form else { return Arm::base(loss) };
+    let config = match form {
+        Form::Paper(Knobs { lambda, alpha, temperature }) => {
+            EnvelopeConfig { lambda, alpha, temperature, ..Preset::Paper.config(&loss) }
         }
-    }
+        Form::Named(preset) => preset.config(&loss),
+    };
+    // From the start, so that every step that is timed has it.
+    Arm::envelope(format!("arm {index}"), loss, EnvelopeConfig { start: Start::Epoch(0), ..config })
 }
 
 /// Mean total of the first arm in the last epoch.

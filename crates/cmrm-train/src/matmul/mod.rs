@@ -17,6 +17,8 @@ use std::cell::RefCell;
 use cmrm::Scalar;
 use gemm_common::Parallelism;
 
+use crate::aligned::Aligned;
+
 pub(crate) use inverse::inverse;
 
 /// A borrowed matrix: element `(i, j)` stands at `data[i·row_stride + j·column_stride]`.
@@ -150,11 +152,11 @@ impl Skinny {
 const FEWEST_USES: usize = 8;
 
 /// Columns of a result up to which the kernels read a left operand as it lies, if it lies across.
-const COLUMNS_AS_IT_LIES: usize = 128;
+const COLUMNS_AS_IT_LIES: usize = 64;
 
 thread_local! {
     /// An operand that was turned.
-    static TURNED: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+    static TURNED: RefCell<Aligned<f32>> = RefCell::default();
 }
 
 /// The general product of single precision, of operands in the order in which the kernels read them fast. They copy what
@@ -198,9 +200,9 @@ impl<'a, T> View<'a, T> {
 
 impl<'a> View<'a, f32> {
     /// The same matrix, whose columns are contiguous here, with contiguous rows.
-    fn turn(self, buffer: &'a mut Vec<f32>) -> Self {
+    fn turn(self, buffer: &'a mut Aligned<f32>) -> Self {
         let View { data, rows, columns, column_stride, .. } = self;
-        buffer.resize(buffer.len().max(rows * columns), 0.0);
+        buffer.resize(rows * columns);
         transpose::transpose(data, columns, rows, column_stride, buffer);
         View::rows(buffer, rows, columns, columns)
     }

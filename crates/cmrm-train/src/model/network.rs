@@ -7,6 +7,7 @@ use super::config::ModelConfig;
 use super::forward::forward_block;
 use super::init::initialise;
 use super::layout::Layout;
+use crate::aligned::Aligned;
 use crate::error::Result;
 
 /// Fewest rows in a block; smaller batches are one block and stay on one thread.
@@ -36,50 +37,50 @@ pub struct Dropout {
 #[derive(Debug, Clone)]
 pub struct Network<T> {
     layout: Layout,
-    parameters: Vec<T>,
+    parameters: Aligned<T>,
 }
 
 /// Activations and gradients of a batch, reused from step to step.
 #[derive(Debug, Clone, Default)]
 pub struct Workspace<T> {
     /// Outputs of each layer, `[rows, width]`; ReLU (and dropout) applied but in the head.
-    pub(super) activations: Vec<Vec<T>>,
+    pub(super) activations: Vec<Aligned<T>>,
     /// Gradients by the outputs of each layer.
-    pub(super) deltas: Vec<Vec<T>>,
+    pub(super) deltas: Vec<Aligned<T>>,
     /// Gradients by the parameters, one a block.
-    pub(super) partials: Vec<Vec<T>>,
+    pub(super) partials: Vec<Aligned<T>>,
     rows: usize,
 }
 
 impl<T: Scalar> Workspace<T> {
     fn resize(&mut self, layout: &Layout, rows: usize, backward: bool) {
         self.rows = rows;
-        self.activations.resize_with(layout.layers.len(), Vec::new);
-        self.deltas.resize_with(layout.layers.len(), Vec::new);
+        self.activations.resize_with(layout.layers.len(), Aligned::default);
+        self.deltas.resize_with(layout.layers.len(), Aligned::default);
         for (l, layer) in layout.layers.iter().enumerate() {
-            self.activations[l].resize(rows * layer.width(), T::ZERO);
+            self.activations[l].resize(rows * layer.width());
             if backward {
-                self.deltas[l].resize(rows * layer.width(), T::ZERO);
+                self.deltas[l].resize(rows * layer.width());
             }
         }
         let blocks = rows.div_ceil(block_rows(rows));
         if backward && blocks > 1 {
-            self.partials.resize_with(blocks, Vec::new);
+            self.partials.resize_with(blocks, Aligned::default);
             for partial in &mut self.partials {
-                partial.resize(layout.parameters(), T::ZERO);
+                partial.resize(layout.parameters());
             }
         }
     }
 
     /// Outputs of the head, `[rows, copies · outputs]`.
     pub fn outputs(&self) -> &[T] {
-        self.activations.last().map_or(&[], Vec::as_slice)
+        self.activations.last().map_or(&[], |outputs| outputs)
     }
 
     /// Outputs, and the place where the caller writes the gradient by them.
     pub fn outputs_and_delta(&mut self) -> (&[T], &mut [T]) {
-        let outputs = self.activations.last().map_or(&[][..], Vec::as_slice);
-        (outputs, self.deltas.last_mut().map_or(&mut [][..], Vec::as_mut_slice))
+        let outputs = self.activations.last().map_or(&[][..], |outputs| outputs);
+        (outputs, self.deltas.last_mut().map_or(&mut [][..], |delta| delta))
     }
 }
 
@@ -91,13 +92,13 @@ impl<T: Scalar> Network<T> {
         for (copy, &seed) in seeds.iter().enumerate() {
             initialise(config, &layout, copy, seed, &mut parameters);
         }
-        Ok(Network { layout, parameters })
+        Ok(Network { layout, parameters: Aligned::of(parameters) })
     }
 
     /// A network with given parameters.
     pub fn from_parameters(layout: Layout, parameters: Vec<T>) -> Result<Self> {
         check_length("parameters of the network", layout.parameters(), parameters.len())?;
-        Ok(Network { layout, parameters })
+        Ok(Network { layout, parameters: Aligned::of(parameters) })
     }
 
     /// Where every parameter stands.
@@ -134,7 +135,7 @@ impl<T: Scalar> Network<T> {
 
     /// One copy as a network of its own.
     pub fn copy(&self, copy: usize) -> Network<T> {
-        Network { layout: self.layout.single(), parameters: self.parameters_of(copy) }
+        Network { layout: self.layout.single(), parameters: Aligned::of(self.parameters_of(copy)) }
     }
 
     /// Outputs of all copies for rows of features, into the workspace. With `backward`, space for gradients is made.
@@ -178,7 +179,7 @@ impl<T: Scalar> Network<T> {
         // A single block writes where the sum would be.
         let single = x.len() <= block * inputs;
         let targets: Vec<&mut [T]> =
-            if single { vec![&mut *gradient] } else { partials.iter_mut().map(Vec::as_mut_slice).collect() };
+            if single { vec![&mut *gradient] } else { partials.iter_mut().map(|partial| &mut **partial).collect() };
         let mut tasks: Vec<BackwardTask<'_, T>> = x
             .chunks(block * inputs)
             .zip(targets)
@@ -229,14 +230,14 @@ fn spread<A: Send>(tasks: Vec<A>, run: impl Fn(A) + Sync + Send) {
 }
 
 /// Adds the blocks' gradients in the order of the blocks.
-fn add_up<T: Scalar>(partials: &[Vec<T>], total: &mut [T]) {
+fn add_up<T: Scalar>(partials: &[Aligned<T>], total: &mut [T]) {
     let Some((first, rest)) = partials.split_first() else {
         total.fill(T::ZERO);
         return;
     };
     total.copy_from_slice(first);
     for partial in rest {
-        for (sum, &value) in total.iter_mut().zip(partial) {
+        for (sum, &value) in total.iter_mut().zip(&**partial) {
             *sum += value;
         }
     }

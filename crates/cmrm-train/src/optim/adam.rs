@@ -7,6 +7,7 @@ use super::decay::DecayMask;
 use super::sgd::{check_decay, check_step};
 use super::snapshot::Snapshot;
 use super::vector::vectorised;
+use crate::aligned::Aligned;
 use crate::error::Result;
 use cmrm::Scalar;
 
@@ -84,8 +85,8 @@ pub struct Adam<T> {
     config: AdamConfig,
     decoupled: bool,
     mask: DecayMask,
-    mean: Vec<T>,
-    square: Vec<T>,
+    mean: Aligned<T>,
+    square: Aligned<T>,
     steps: u64,
 }
 
@@ -121,8 +122,8 @@ impl<T: Scalar> Adam<T> {
             config,
             decoupled,
             mask,
-            mean: vec![T::default(); length],
-            square: vec![T::default(); length],
+            mean: Aligned::of(vec![T::default(); length]),
+            square: Aligned::of(vec![T::default(); length]),
             steps: 0,
         })
     }

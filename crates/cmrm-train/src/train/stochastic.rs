@@ -13,6 +13,7 @@ use super::diverged::{Place, explain};
 use super::evaluate::{ArmOutcome, RowView, Targets, evaluate_arms};
 use super::record::RowRecord;
 use super::trainer::EpochSums;
+use crate::aligned::Aligned;
 use crate::error::Result;
 use crate::model::{Dropout, Network, Workspace};
 use crate::optim::{Clip, DecayMask, Optimiser, OptimiserConfig};
@@ -32,14 +33,14 @@ pub(crate) struct Stochastic<T> {
     schedule: Schedule,
     batch_rows: Option<usize>,
     work: Workspace<T>,
-    gradient: Vec<T>,
+    gradient: Aligned<T>,
     batch: Gathered<T>,
 }
 
 /// The rows of a batch, side by side.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Gathered<T> {
-    x: Vec<T>,
+    x: Aligned<T>,
     labels: Vec<u32>,
     weights: Vec<T>,
 }
@@ -73,8 +74,8 @@ impl<T: Scalar> Stochastic<T> {
             });
             optimisers.push(of_arm.collect::<Result<Vec<_>>>()?);
         }
-        let gradient = vec![T::ZERO; layout.parameters()];
-        let batch = Gathered { x: Vec::new(), labels: Vec::new(), weights: Vec::new() };
+        let gradient = Aligned::of(vec![T::ZERO; layout.parameters()]);
+        let batch = Gathered::default();
         Ok(Stochastic { network, optimisers, parts, schedule, batch_rows, work: Workspace::default(), gradient, batch })
     }
 
@@ -107,8 +108,7 @@ impl<T: Scalar> Stochastic<T> {
                 let targets = Targets { labels, row_weights: run.weights };
                 self.step(&mut run, batch, step, lr, x, targets, &mut sums)?;
             } else {
-                let mut gathered =
-                    std::mem::replace(&mut self.batch, Gathered { x: vec![], labels: vec![], weights: vec![] });
+                let mut gathered = std::mem::take(&mut self.batch);
                 gathered.fill(&run.train, run.weights, &order[from..to]);
                 let row_weights = run.weights.map(|_| &gathered.weights[..]);
                 let targets = Targets { labels: &gathered.labels, row_weights };
@@ -178,13 +178,20 @@ impl<T: Scalar> Stochastic<T> {
     }
 }
 
+impl<T> Default for Gathered<T> {
+    fn default() -> Self {
+        Gathered { x: Aligned::default(), labels: Vec::new(), weights: Vec::new() }
+    }
+}
+
 impl<T: Scalar> Gathered<T> {
     fn fill(&mut self, train: &Examples<'_, T>, weights: Option<&[T]>, rows: &[usize]) {
-        self.x.clear();
         self.labels.clear();
         self.weights.clear();
-        for &row in rows {
-            self.x.extend_from_slice(train.x.row(row));
+        let width = train.x.columns();
+        self.x.resize(rows.len() * width);
+        for (to, &row) in self.x.chunks_exact_mut(width).zip(rows) {
+            to.copy_from_slice(train.x.row(row));
             self.labels.push(train.labels[row]);
         }
         if let Some(weights) = weights {
