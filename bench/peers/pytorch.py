@@ -5,7 +5,6 @@ as threshold, sigmoid weights, mean. `robust` is our default.
 """
 
 import json
-import math
 import sys
 import time
 
@@ -33,14 +32,8 @@ def network(inputs, hidden, classes):
 
 
 def envelope_risk(logits, labels, alpha, temperature):
-    probabilities = torch.softmax(logits, dim=1)
-    column = labels.unsqueeze(1)
-    label = probabilities.gather(1, column).squeeze(1)
-    rival = probabilities.scatter(1, column, -math.inf).max(dim=1).values
-    margin = label - rival
-    rows = margin.numel()
-    k = min(max(math.ceil(alpha * (rows + 1)), 1), rows)
-    tau = margin.detach().sort().values[k - 1]
+    margin = pytorch_envelope.margins(logits, labels)
+    tau = pytorch_envelope.threshold(margin.detach(), alpha)
     weight = torch.sigmoid((margin - tau) / temperature)
     return -(weight * margin).mean()
 

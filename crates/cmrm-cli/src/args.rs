@@ -152,7 +152,7 @@ pub struct ModelArgs {
     /// Widths of the hidden layers.
     #[arg(long, value_delimiter = ',')]
     pub hidden: Option<Vec<usize>>,
-    /// adam, adamw, sgd or lbfgs.
+    /// adam, adamw, sgd or lbfgs (all rows at once, an epoch is one iteration; wants an --l2).
     #[arg(long)]
     pub optimiser: Option<OptimiserKind>,
     /// Passes over the rows.

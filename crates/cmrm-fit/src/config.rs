@@ -241,6 +241,14 @@ impl FitConfig {
         Ok(())
     }
 
+    /// A word on settings that work, but hardly ever well.
+    pub fn advice(&self) -> Option<&'static str> {
+        (self.optimiser == OptimiserKind::Lbfgs && self.l2 == 0.0).then_some(
+            "L-BFGS goes on to the least loss, which without a penalty learns wrong labels by heart; try l2 = 0.01 \
+             (docs/results.md)",
+        )
+    }
+
     /// Share of the rows to test on.
     pub fn test_share(&self, has_test: bool) -> f64 {
         self.test_share.unwrap_or(if self.noise.is_some() && !has_test { 0.2 } else { 0.0 })

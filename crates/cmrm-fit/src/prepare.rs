@@ -76,6 +76,7 @@ pub fn prepare(config: &FitConfig, loaded: &Loaded) -> Result<(Prepared, Vec<Str
     if !unlabelled.is_empty() {
         words.push(format!("note: {} rows without a label are held out", unlabelled.len()));
     }
+    words.extend(config.advice().map(|word| format!("note: {word}")));
     let classes = data.classes.clone();
     let mut clean = match &loaded.clean {
         None => None,

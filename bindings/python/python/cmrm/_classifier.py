@@ -27,7 +27,8 @@ class CMRMClassifier(FittedClassifier):
     lam, alpha, temperature, start : weight of the envelope (0 switches it off), share of margins below the threshold,
         width of the filter, share of the epochs before it is on; the preset's own if None
     class_conditional : a threshold for each of two classes
-    optimiser : ``adam``, ``adamw``, ``sgd`` or ``lbfgs`` (all rows at once, an epoch is one iteration)
+    optimiser : ``adam``, ``adamw``, ``sgd`` or ``lbfgs`` (all rows at once, an epoch is one iteration; wants an ``l2``,
+        as 0.01)
     learning_rate, epochs, batch_size, l2, weight_decay, dropout, clip_norm : how it is trained; a batch size of 0 takes
         all rows at once
     schedule : ``constant``, or ``cosine``: the learning rate falls to zero over the training, step by step, so that less

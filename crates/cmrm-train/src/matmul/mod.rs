@@ -151,8 +151,13 @@ impl Skinny {
 /// Fewest rows of a result for which it pays to turn the right operand.
 const FEWEST_USES: usize = 8;
 
-/// Columns of a result up to which the kernels read a left operand as it lies, if it lies across.
+/// Columns of a result up to which the kernels for AVX-512 read a left operand as it lies, if it lies across; of 32, 48, 64
+/// and 128 the fastest in `bench/peers/run`.
 const COLUMNS_AS_IT_LIES: usize = 64;
+
+/// Longest sums that the kernels never divide. Left to themselves they divide longer ones by the sizes of result and caches,
+/// and the same sum would come out otherwise in a product of another width, or on another machine.
+const UNDIVIDED: usize = 512;
 
 thread_local! {
     /// An operand that was turned.
@@ -171,15 +176,19 @@ unsafe fn in_order<T>(out: ViewMut<'_, T>, a: View<'_, T>, b: View<'_, T>, accum
     if b.column_stride != 1 && b.row_stride == 1 && out.rows >= FEWEST_USES {
         // SAFETY: as the caller promises; the turned operand is a checked view of the same shape.
         TURNED.with_borrow_mut(|buffer| unsafe { call(kernel, 1.0f32, out, a, b.turn(buffer), accumulate) });
-    } else if a.column_stride != 1 && b.column_stride == 1 {
+    } else if a.column_stride != 1 && b.column_stride == 1 && a.columns > 0 {
         let ViewMut { data, rows, columns, row_stride } = out;
-        for from in (0..columns).step_by(COLUMNS_AS_IT_LIES) {
-            let columns = COLUMNS_AS_IT_LIES.min(columns - from);
-            let out = ViewMut::rows(&mut data[from..], rows, columns, row_stride);
-            let b = View { data: b.data.get(from..).unwrap_or_default(), columns, ..b };
-            // SAFETY: columns `from..from + columns` of views that the caller vouches for. Only an operand without rows can
-            // end before them, and of that nothing is read.
-            unsafe { call(kernel, 1.0f32, out, a, b, accumulate) }
+        let part = a.columns.div_ceil(a.columns.div_ceil(UNDIVIDED));
+        for first in (0..a.columns).step_by(part) {
+            let inner = part.min(a.columns - first);
+            let a = View { data: &a.data[first * a.column_stride..], columns: inner, ..a };
+            for from in (0..columns).step_by(COLUMNS_AS_IT_LIES) {
+                let columns = COLUMNS_AS_IT_LIES.min(columns - from);
+                let out = ViewMut::rows(&mut data[from..], rows, columns, row_stride);
+                let b = View { data: &b.data[first * b.row_stride + from..], rows: inner, columns, ..b };
+                // SAFETY: parts of views that the caller vouches for.
+                unsafe { call(kernel, 1.0f32, out, a, b, accumulate || first > 0) }
+            }
         }
     } else {
         // SAFETY: as the caller promises.

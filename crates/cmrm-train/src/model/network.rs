@@ -92,13 +92,13 @@ impl<T: Scalar> Network<T> {
         for (copy, &seed) in seeds.iter().enumerate() {
             initialise(config, &layout, copy, seed, &mut parameters);
         }
-        Ok(Network { layout, parameters: Aligned::of(parameters) })
+        Ok(Network { layout, parameters: Aligned::from(&parameters[..]) })
     }
 
     /// A network with given parameters.
     pub fn from_parameters(layout: Layout, parameters: Vec<T>) -> Result<Self> {
         check_length("parameters of the network", layout.parameters(), parameters.len())?;
-        Ok(Network { layout, parameters: Aligned::of(parameters) })
+        Ok(Network { layout, parameters: Aligned::from(&parameters[..]) })
     }
 
     /// Where every parameter stands.
@@ -135,7 +135,7 @@ impl<T: Scalar> Network<T> {
 
     /// One copy as a network of its own.
     pub fn copy(&self, copy: usize) -> Network<T> {
-        Network { layout: self.layout.single(), parameters: Aligned::of(self.parameters_of(copy)) }
+        Network { layout: self.layout.single(), parameters: Aligned::from(&self.parameters_of(copy)[..]) }
     }
 
     /// Outputs of all copies for rows of features, into the workspace. With `backward`, space for gradients is made.

@@ -118,14 +118,8 @@ impl<T: Scalar> Adam<T> {
         config.validate()?;
         let length = mask.len();
         let mask = if config.weight_decay == 0.0 { mask.merged() } else { mask };
-        Ok(Adam {
-            config,
-            decoupled,
-            mask,
-            mean: Aligned::of(vec![T::default(); length]),
-            square: Aligned::of(vec![T::default(); length]),
-            steps: 0,
-        })
+        let zeros = Aligned::from(&vec![T::ZERO; length][..]);
+        Ok(Adam { config, decoupled, mask, mean: zeros.clone(), square: zeros, steps: 0 })
     }
 
     /// Number of steps taken.

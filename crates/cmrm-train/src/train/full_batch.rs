@@ -56,7 +56,7 @@ impl<T: Scalar> FullBatch<T> {
         let targets = Targets { labels: run.train.labels, row_weights: run.weights };
         let preconditioner = self.preconditioner.get_or_insert_with(|| {
             let arm = self.arms.first().filter(|_| self.config.precondition)?;
-            preconditioner_of(arm.network.layout(), run.train.x.values(), run.config.l2).map(Arc::new)
+            preconditioner_of(arm.network.layout(), run.train.x.values(), run.weights, run.config.l2).map(Arc::new)
         });
         for (copy, arm) in self.arms.iter_mut().enumerate() {
             let state = &mut run.states[copy];
@@ -110,10 +110,15 @@ impl<T: Scalar> FullBatch<T> {
 }
 
 /// What the rows tell of the curvature of a linear model's loss. A cosine classifier is not linear in its weights.
-fn preconditioner_of<T: Scalar>(layout: &Layout, x: &[T], l2: f64) -> Option<Preconditioner<T>> {
+fn preconditioner_of<T: Scalar>(
+    layout: &Layout,
+    x: &[T],
+    row_weights: Option<&[T]>,
+    l2: f64,
+) -> Option<Preconditioner<T>> {
     match &layout.layers[..] {
         [layer] if layout.head != Head::Cosine => {
-            Preconditioner::of_rows(x, layer.inputs, layer.outputs, layer.bias, l2)
+            Preconditioner::of_rows(x, row_weights, layer.inputs, layer.outputs, layer.bias, l2)
         }
         _ => None,
     }

@@ -74,7 +74,7 @@ impl<T: Scalar> Stochastic<T> {
             });
             optimisers.push(of_arm.collect::<Result<Vec<_>>>()?);
         }
-        let gradient = Aligned::of(vec![T::ZERO; layout.parameters()]);
+        let gradient = Aligned::from(&vec![T::ZERO; layout.parameters()][..]);
         let batch = Gathered::default();
         Ok(Stochastic { network, optimisers, parts, schedule, batch_rows, work: Workspace::default(), gradient, batch })
     }

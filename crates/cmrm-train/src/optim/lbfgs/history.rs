@@ -154,27 +154,68 @@ fn subtract<T: Scalar>(out: &mut [T], a: &[T], b: &[T]) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_newest_pair_satisfies_the_secant_equation() {
-        let mut history = History::<f64>::new(2, 3);
+    const PAIRS: [([f64; 3], [f64; 3]); 3] =
+        [([1.0, 0.5, 0.0], [2.0, 0.3, 0.1]), ([0.2, -1.0, 0.4], [0.1, -3.0, 0.2]), ([0.3, 0.1, 1.0], [0.2, 0.4, 5.0])];
+
+    fn preconditioner() -> Preconditioner<f64> {
         let rows: Vec<f64> = (0..60).map(|i| (i as f64 * 0.7).sin()).collect();
-        let preconditioner = Preconditioner::of_rows(&rows, 3, 1, false, 0.01);
-        assert!(preconditioner.is_some());
-        let pairs = [
-            ([1.0, 0.5, 0.0], [2.0, 0.3, 0.1]),
-            ([0.2, -1.0, 0.4], [0.1, -3.0, 0.2]),
-            ([0.3, 0.1, 1.0], [0.2, 0.4, 5.0]),
-        ];
-        for (s, y) in pairs {
+        Preconditioner::of_rows(&rows, None, 3, 1, false, 0.01).unwrap()
+    }
+
+    fn filled() -> History<f64> {
+        let mut history = History::<f64>::new(2, 3);
+        for (s, y) in PAIRS {
             history.push(&[0.0; 3], &s, &[0.0; 3], &y);
         }
+        history
+    }
+
+    #[test]
+    fn the_newest_pair_satisfies_the_secant_equation() {
+        let (mut history, preconditioner) = (filled(), preconditioner());
         // H·y = s for the newest pair, whatever came before and wherever the memory starts from.
-        let (s, y) = pairs[2];
-        for preconditioner in [None, preconditioner.as_ref()] {
+        let (s, y) = PAIRS[2];
+        for preconditioner in [None, Some(&preconditioner)] {
             let mut out = [0.0; 3];
             history.direction(&y, preconditioner, &mut out);
             for i in 0..3 {
                 assert!((out[i] + s[i]).abs() < 1e-13, "{out:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_two_loops_are_the_update_of_whole_matrices() {
+        let dot = |a: &[f64; 3], b: &[f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let times = |m: &[[f64; 3]; 3], v: &[f64; 3]| m.map(|row| dot(&row, v));
+        let (mut history, preconditioner) = (filled(), preconditioner());
+        let unit = |i: usize| std::array::from_fn::<f64, 3, _>(|j| f64::from(u8::from(i == j)));
+        let shape: [[f64; 3]; 3] = std::array::from_fn(|i| {
+            let mut column = unit(i);
+            preconditioner.apply(&mut column, &mut Vec::new());
+            column
+        });
+        let sphere: [[f64; 3]; 3] = std::array::from_fn(unit);
+        for (preconditioner, start) in [(None, sphere), (Some(&preconditioner), shape)] {
+            let (s, y) = PAIRS[2];
+            let size = dot(&s, &y) / dot(&y, &times(&start, &y));
+            let mut h = start.map(|row| row.map(|value| size * value));
+            // The memory holds two pairs.
+            for (s, y) in &PAIRS[1..] {
+                let rho = 1.0 / dot(s, y);
+                let hy = times(&h, y);
+                let yhy = dot(y, &hy);
+                h = std::array::from_fn(|i| {
+                    std::array::from_fn(|j| {
+                        h[i][j] - rho * (s[i] * hy[j] + hy[i] * s[j]) + (rho * rho * yhy + rho) * s[i] * s[j]
+                    })
+                });
+            }
+            let gradient = [0.7, -0.2, 0.4];
+            let mut out = [0.0; 3];
+            history.direction(&gradient, preconditioner, &mut out);
+            for (found, expected) in out.iter().zip(times(&h, &gradient)) {
+                assert!((found + expected).abs() < 1e-13, "{found} {expected}");
             }
         }
     }

@@ -3,8 +3,8 @@
 //! [`minimise`] runs to the end; [`LbfgsState`] makes one iteration at a time and can be saved in between. The objective
 //! may have kinks, or a gradient that leaves something out: the envelope's threshold is selected without a gradient, so
 //! that the slope which the search sees is not exactly the slope of the loss. A failed search therefore drops the memory
-//! and tries the steepest descent once; if that fails too, the run stops with [`LbfgsStatus::LineSearchFailed`] at the
-//! best point so far, which for such objectives is a normal end.
+//! and tries the steepest descent once (by the preconditioner, if there is one); if that fails too, the run stops with
+//! [`LbfgsStatus::LineSearchFailed`] at the best point so far, which for such objectives is a normal end.
 
 mod history;
 mod preconditioner;

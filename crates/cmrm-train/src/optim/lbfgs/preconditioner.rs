@@ -2,8 +2,8 @@
 //!
 //! The Hessian of its loss is a sum over rows of `x·xᵀ`, times numbers that depend on classes and scores. Features that go
 //! together make it stretched, which the memory of L-BFGS takes many iterations to find out; the second moments of a few
-//! rows tell beforehand. Rows that are fitted well hardly count in the Hessian, and rare features are often theirs, so that
-//! the moments alone would mislead: a share of a sphere is mixed in. bench/README.md has the evaluations that this saves.
+//! rows tell beforehand. Later, rows that are fitted well hardly count in the Hessian while they still do in the moments, which
+//! would mislead: a share of a sphere is mixed in. bench/README.md has the evaluations that this saves.
 
 use cmrm::Scalar;
 
@@ -12,11 +12,16 @@ use crate::matmul::{View, ViewMut, inverse, multiply};
 /// Sphere in the mixture, as a share of the mean variance.
 const SPHERE: f64 = 0.3;
 
-/// Rows that the moments are taken over, for every feature: at most, and at least if there are as many.
-const ROWS_PER_FEATURE: [usize; 2] = [16, 4];
+/// Rows that the moments are taken over, for every feature. With fewer than the least there is no preconditioner: applied
+/// once or twice an iteration, it would then cost more than a quarter of an evaluation.
+const LEAST_ROWS: usize = 4;
+const MOST_ROWS: usize = 16;
 
-/// Evaluations of the loss that taking the moments may cost.
-const EVALUATIONS: usize = 8;
+/// Evaluations of the loss that taking the moments may cost. Inverting them costs about as much again.
+const EVALUATIONS: usize = 4;
+
+/// Most features: the moments are a square of numbers in double precision.
+const MOST_FEATURES: usize = 2048;
 
 /// An approximate inverse Hessian for a layer of weights `[outputs, features]` and, behind them, a bias for each output.
 #[derive(Debug, Clone)]
@@ -29,25 +34,35 @@ pub struct Preconditioner<T> {
 }
 
 impl<T: Scalar> Preconditioner<T> {
-    /// The one for rows of `features` features and a penalty of `l2 / 2` times the squared weights. None where it would
-    /// cost more than a few evaluations, or where the moments are not finite.
-    pub fn of_rows(x: &[T], features: usize, outputs: usize, bias: bool, l2: f64) -> Option<Self> {
+    /// The one for rows of `features` features, weighted if they have weights, and a penalty of `l2 / 2` times the squared
+    /// weights of the layer. None where it would cost more than a few evaluations, or where the moments are not finite.
+    pub fn of_rows(
+        x: &[T],
+        row_weights: Option<&[T]>,
+        features: usize,
+        outputs: usize,
+        bias: bool,
+        l2: f64,
+    ) -> Option<Self> {
         let rows = x.len().checked_div(features)?;
         let size = features + usize::from(bias);
         // A row takes 2·size² operations here, and 4·size·outputs in an evaluation.
-        let affordable = (EVALUATIONS * 2 * outputs).checked_mul(rows)?.checked_div(size)?;
-        let [most, least] = ROWS_PER_FEATURE.map(|count| rows.min(count * size));
-        if least == 0 || affordable < least {
+        let affordable = (EVALUATIONS * 2 * outputs).checked_mul(rows)? / size;
+        let seen = rows.min(MOST_ROWS * size).min(affordable);
+        if size > MOST_FEATURES || seen < LEAST_ROWS * size {
             return None;
         }
-        let seen = most.min(affordable);
         let mut sample = vec![T::ONE; seen * size];
         for (i, to) in sample.chunks_exact_mut(size).enumerate() {
-            let row = i * rows / seen;
+            let row = (i as u64 * rows as u64 / seen as u64) as usize;
             to[..features].copy_from_slice(&x[row * features..][..features]);
+            if let Some(weights) = row_weights {
+                let root = weights[row].sqrt();
+                to.iter_mut().for_each(|value| *value *= root);
+            }
         }
-        let mut moments = vec![T::ZERO; size * size];
         let sample = View::rows(&sample, seen, size, size);
+        let mut moments = vec![T::ZERO; size * size];
         multiply(ViewMut::rows(&mut moments, size, size, size), sample.transposed(), sample, false);
         // Cross-entropy's second derivative by a score, where all classes are equally likely.
         let bend = if outputs == 1 { 0.25 } else { (outputs - 1) as f64 / (outputs * outputs) as f64 };
@@ -109,16 +124,18 @@ mod tests {
     #[test]
     fn it_is_the_inverse_of_the_mixture_for_every_output() {
         let (x, features, outputs, l2) = (rows(40), 3, 2, 0.01);
-        for bias in [false, true] {
-            let preconditioner = Preconditioner::of_rows(&x, features, outputs, bias, l2).unwrap();
+        let uneven: Vec<f64> = (0..40).map(|i| f64::from(i % 3)).collect();
+        for (bias, weights) in [(false, None), (true, None), (true, Some(&uneven[..]))] {
+            let preconditioner = Preconditioner::of_rows(&x, weights, features, outputs, bias, l2).unwrap();
             let size = features + usize::from(bias);
             assert_eq!(preconditioner.length(), outputs * size);
             // The Hessian by its definition, bias last.
             let mut hessian = vec![0.0; size * size];
-            for row in x.chunks_exact(features) {
+            for (i, row) in x.chunks_exact(features).enumerate() {
                 let at = |i: usize| row.get(i).copied().unwrap_or(1.0);
+                let weight = weights.map_or(1.0, |weights| weights[i]);
                 for (place, value) in hessian.iter_mut().enumerate() {
-                    *value += 0.25 * at(place / size) * at(place % size) / 40.0;
+                    *value += 0.25 * weight * at(place / size) * at(place % size) / 40.0;
                 }
             }
             let mean = (0..size).map(|i| hessian[i * (size + 1)]).sum::<f64>() / size as f64;
@@ -142,11 +159,14 @@ mod tests {
 
     #[test]
     fn none_where_it_would_cost_too_much_or_means_nothing() {
-        // Eight evaluations of two rows are less than their moments.
-        assert!(Preconditioner::of_rows(&[0.5f32; 2 * 100], 100, 2, true, 0.0).is_none());
-        assert!(Preconditioner::of_rows(&[0.5f32; 2 * 20], 20, 2, true, 0.0).is_some());
-        assert!(Preconditioner::<f32>::of_rows(&[], 3, 2, true, 0.0).is_none());
-        assert!(Preconditioner::of_rows(&[f32::NAN; 300], 3, 2, true, 0.0).is_none());
-        assert!(Preconditioner::of_rows(&[0.0f32; 300], 3, 2, false, 0.0).is_none());
+        let of = |x: &[f32], features, outputs| Preconditioner::of_rows(x, None, features, outputs, true, 0.0);
+        assert!(of(&[0.5; 200 * 20], 20, 2).is_some());
+        // Four evaluations do not pay for it, though there are rows enough; and the other way round.
+        assert!(of(&[0.5; 100 * 20], 20, 2).is_none());
+        assert!(of(&[0.5; 80 * 20], 20, 100).is_none());
+        assert!(of(&[0.5; 100 * 20], 20, 100).is_some());
+        assert!(of(&[], 3, 2).is_none());
+        assert!(of(&[f32::NAN; 300], 3, 2).is_none());
+        assert!(Preconditioner::of_rows(&[0.0f32; 300], None, 3, 2, false, 0.0).is_none());
     }
 }

@@ -39,7 +39,8 @@ pub struct LbfgsState<T> {
 }
 
 impl<T: Scalar> LbfgsState<T> {
-    /// State for `length` parameters. All memory is taken here, (2·history + 4)·length numbers, but for what a preconditioner needs.
+    /// State for `length` parameters. All memory is taken here, (2·history + 4)·length numbers, but for what a preconditioner
+    /// needs.
     pub fn new(config: LbfgsConfig, length: usize) -> Result<Self> {
         config.validate()?;
         let zeros = || vec![T::default(); length];
@@ -62,8 +63,8 @@ impl<T: Scalar> LbfgsState<T> {
         })
     }
 
-    /// From now on the memory starts from `preconditioner` instead of a sphere. It is no part of a snapshot: who restores one gives
-    /// the same one again.
+    /// From now on the memory starts from `preconditioner` instead of a sphere. It is no part of a snapshot: who restores
+    /// one gives it again.
     pub fn use_preconditioner(&mut self, preconditioner: Arc<Preconditioner<T>>) -> Result<()> {
         check_length("parameters of the preconditioner", self.gradient.len(), preconditioner.length())?;
         self.preconditioner = Some(preconditioner);
@@ -200,8 +201,8 @@ impl<T: Scalar> LbfgsState<T> {
             // One evaluation is held back for the repetition below; a search of one evaluation never needs it.
             budget: self.config.max_search_evaluations.min(left.saturating_sub(1).max(1)),
         };
-        // With neither memory nor preconditioner the direction has the length of the gradient, which says nothing about the scale
-        // of a step: at most a unit step, as is usual.
+        // With neither memory nor preconditioner the direction has the length of the gradient, which says nothing about
+        // the scale of a step: at most a unit step, as is usual.
         let first = if steepest && self.preconditioner.is_none() { (1.0 / norm(&self.gradient)).min(1.0) } else { 1.0 };
         let LbfgsState { direction, trial, trial_gradient, evaluations, loss, .. } = self;
         let last = Cell::new(0.0);
