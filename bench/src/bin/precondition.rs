@@ -85,7 +85,7 @@ impl Problem<'_> {
         let mut state = LbfgsState::new(config, parameters.len())?;
         if preconditioned {
             let preconditioner = Preconditioner::of_rows(self.x, None, self.width, self.classes, layer.bias, self.l2);
-            state.use_preconditioner(Arc::new(preconditioner.ok_or("it would cost too much here")?))?;
+            state.use_preconditioner(Arc::new(preconditioner.ok_or("too few rows for so many features")?))?;
         }
         let (mut work, mut scratch) = (Workspace::default(), Scratch::default());
         let mut losses = Vec::new();

@@ -244,8 +244,7 @@ impl FitConfig {
     /// A word on settings that work, but hardly ever well.
     pub fn advice(&self) -> Option<&'static str> {
         (self.optimiser == OptimiserKind::Lbfgs && self.l2 == 0.0).then_some(
-            "L-BFGS goes on to the least loss, which without a penalty learns wrong labels by heart; try l2 = 0.01 \
-             (docs/results.md)",
+            "L-BFGS goes on to the least loss, which without a penalty learns wrong labels by heart; try l2 = 0.01",
         )
     }
 

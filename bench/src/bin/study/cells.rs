@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use cmrm::loss::LossConfig;
 use cmrm::rng::Rng;
-use serde::{Deserialize, Serialize};
-
 use cmrm_bench::sets::Set;
+use serde::{Deserialize, Serialize};
 
 /// Seeds of every setting with cross-entropy.
 pub const SEEDS: u64 = 5;

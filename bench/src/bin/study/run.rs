@@ -8,12 +8,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use cmrm_bench::sets::{NAMES, Set};
 use cmrm_bench::{Result, on_one_thread};
 
 use crate::Options;
 use crate::cells::{Cell, cells};
 use crate::train::{CellResult, key, train};
-use cmrm_bench::sets::{NAMES, Set};
 
 pub fn run(options: &Options) -> Result<()> {
     let start = Instant::now();

@@ -4,10 +4,10 @@ use cmrm::Matrix;
 use cmrm::noise::{ClassMap, Rate, RateOf, circular, class_map, instance_dependent, symmetric};
 use cmrm::rng::Rng;
 use cmrm_bench::Result;
+use cmrm_bench::sets::Set;
 use cmrm_bench::tables::standardise;
 
 use crate::cells::{Cell, Noise};
-use cmrm_bench::sets::Set;
 
 /// Most rows of each part.
 const TRAIN_ROWS: usize = 5_000;

@@ -6,6 +6,7 @@ use cmrm::Matrix;
 use cmrm::criterion::{Jury, Verdict};
 use cmrm::metric::accuracy;
 use cmrm_bench::Result;
+use cmrm_bench::sets::Set;
 use cmrm_train::model::{Init, ModelConfig};
 use cmrm_train::optim::{AdamConfig, OptimiserConfig};
 use cmrm_train::predict::most_likely;
@@ -17,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use crate::arms::arms_of;
 use crate::cells::{Cell, Model};
 use crate::split::{Part, parts};
-use cmrm_bench::sets::Set;
 
 /// A line of the results.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -1,11 +1,11 @@
 //! What a search by observed labels would have chosen among the arms, against the best by clean test labels.
 
 use cmrm::criterion::Criterion;
+use cmrm_bench::sets::NAMES;
 
 use super::results::{Results, Setting};
 use super::summary::table;
 use crate::train::{ArmResult, CellResult};
-use cmrm_bench::sets::NAMES;
 
 const LOSS: &str = "cross-entropy";
 /// Points from the oracle that count as found.

@@ -6,11 +6,11 @@ mod results;
 mod summary;
 
 use cmrm_bench::Result;
+use cmrm_bench::sets::NAMES;
 
 use crate::arms::{ABLATIONS, CANDIDATES, describe as describe_arm, is_robust};
 use crate::cells::{Model, SEEDS};
 use choice::{ALLOWED_LOSS, candidates, choose};
-use cmrm_bench::sets::NAMES;
 use results::{LEVELS, Results, Setting};
 use summary::{Gains, describe, table};
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use cmrm_bench::Result;
+use cmrm_bench::sets::NAMES;
 
 use crate::cells::Model;
 use crate::train::CellResult;
-use cmrm_bench::sets::NAMES;
 
 /// What a default meets: data, model and noise. Loss and seed are not part of it.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
