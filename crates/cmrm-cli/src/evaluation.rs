@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::judge::{Difference, Measured};
 use crate::sets::percent;
-use crate::summary::{difference_in_words, write_rows};
+use crate::summary::{Style, difference_in_words, write_rows};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
@@ -80,9 +80,9 @@ impl Evaluation {
             let cell = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"));
             let body = arm.per_class.iter().map(|c| {
                 let numbers = [c.precision, c.recall, c.f1, c.coverage, c.mean_size].map(cell);
-                [vec![c.class.clone(), c.rows.to_string()], numbers.to_vec()].concat()
+                [vec![Style::Text.value(&c.class), c.rows.to_string()], numbers.to_vec()].concat()
             });
-            write_rows(&mut out, "  ", "", "  ", &head, &body.collect::<Vec<_>>(), false);
+            write_rows(&mut out, Style::Text, &head, &body.collect::<Vec<_>>());
         }
         out
     }
@@ -90,7 +90,7 @@ impl Evaluation {
     fn write_metrics(&self, out: &mut String) {
         let Some(first) = self.arms.first() else { return };
         let mut head = vec![String::new()];
-        head.extend(self.arms.iter().map(|arm| arm.name.clone()));
+        head.extend(self.arms.iter().map(|arm| Style::Text.value(&arm.name)));
         let mut body = Vec::new();
         for metric in &first.metrics {
             let mut row = vec![metric.name.replace('_', " ")];
@@ -113,6 +113,6 @@ impl Evaluation {
             add("share of empty sets".into(), |sets| sets.empty_rate);
             add("share of sets of one".into(), |sets| sets.singleton_rate);
         }
-        write_rows(out, "  ", "", "  ", &head, &body, false);
+        write_rows(out, Style::Text, &head, &body);
     }
 }

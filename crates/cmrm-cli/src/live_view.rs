@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use cmrm_files::text::printable_value;
 use cmrm_train::train::EpochStats;
 
 /// Epochs that a small curve shows.
@@ -27,13 +28,14 @@ pub fn line(stats: &[EpochStats]) -> String {
 
 /// A row an arm. `history` has every epoch of every arm, the last ones being shown.
 pub fn table(stats: &[EpochStats], history: &[EpochStats]) -> String {
-    let name = stats.iter().map(|s| s.arm.chars().count()).max().unwrap_or(0).max(4);
+    let arms: Vec<_> = stats.iter().map(|s| printable_value(&s.arm)).collect();
+    let name = arms.iter().map(|arm| arm.chars().count()).max().unwrap_or(0).max(4);
     // Eighty columns are enough for it.
     let mut out = format!(
         "  {:name$}  {:>7}  {:>8}  {:>7}  {:>8}  {:>8}  observed validation",
         "arm", "base", "envelope", "total", "filtered", "τ"
     );
-    for s in stats {
+    for (s, arm) in stats.iter().zip(arms) {
         let (mut envelope, mut filtered, mut threshold) = ("off".to_owned(), String::new(), String::new());
         if s.envelope_on {
             envelope = format!("{:+.4}", s.total - s.base);
@@ -44,8 +46,7 @@ pub fn table(stats: &[EpochStats], history: &[EpochStats]) -> String {
         let past = history.iter().filter(|past| past.arm == s.arm).filter_map(|past| past.validation_accuracy);
         let _ = write!(
             out,
-            "\n  {:name$}  {:>7.4}  {envelope:>8}  {:>7.4}  {filtered:>8}  {threshold:>8}  {accuracy:>8}  {}",
-            s.arm,
+            "\n  {arm:name$}  {:>7.4}  {envelope:>8}  {:>7.4}  {filtered:>8}  {threshold:>8}  {accuracy:>8}  {}",
             s.base,
             s.total,
             curve(&past.collect::<Vec<_>>())

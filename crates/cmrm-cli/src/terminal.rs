@@ -1,7 +1,11 @@
 //! What a user sees: data on standard output, words on standard error.
+//!
+//! Words quote class names, cells and file names: no control character among them reaches the terminal. Data (`--json`,
+//! CSV) is given exactly.
 
 use std::io::{IsTerminal, Write};
 
+use cmrm_files::text::printable;
 use serde::Serialize;
 
 use crate::failure::{Failure, Result};
@@ -29,7 +33,7 @@ impl Terminal {
     pub fn say(&self, text: impl std::fmt::Display) {
         if !self.quiet {
             // A closed standard error is no reason to stop.
-            let _ = writeln!(std::io::stderr(), "{text}");
+            let _ = writeln!(std::io::stderr(), "{}", printable(&text.to_string()));
         }
     }
 
@@ -38,9 +42,14 @@ impl Terminal {
         let out = if self.json {
             serde_json::to_string(object).map_err(|e| Failure::input(format!("result as JSON: {e}")))? + "\n"
         } else {
-            text.to_owned()
+            return self.text(text);
         };
         self.data(out.as_bytes())
+    }
+
+    /// Words on standard output.
+    pub fn text(&self, text: &str) -> Result<()> {
+        self.data(printable(text).as_bytes())
     }
 
     /// Raw data on standard output. A reader that has gone away (`| head`) ends it quietly.
@@ -60,6 +69,6 @@ impl Terminal {
             let object = serde_json::json!({ "schema": "cmrm/error/1", "error": message, "exit_code": code });
             let _ = self.data(format!("{object}\n").as_bytes());
         }
-        let _ = writeln!(std::io::stderr(), "error: {message}");
+        let _ = writeln!(std::io::stderr(), "error: {}", printable(message));
     }
 }

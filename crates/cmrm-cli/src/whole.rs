@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use cmrm_data::read::{Opened, ReadOptions, Source, TextOptions, open, read};
 use cmrm_data::table::{ColumnBuilder, Kind};
-use cmrm_data::write::write_table;
+use cmrm_data::write::{write_table, write_table_for_people};
 use cmrm_data::{Column, ColumnRef, Features, Input, LabelOptions, LabelledRows, MissingLabels, Override, Table};
+use cmrm_files::text::spreadsheet_value;
 
 use crate::args::ReadArgs;
 use crate::failure::{Failure, Result, in_file};
@@ -120,7 +121,7 @@ impl Whole {
         if let Some(rows) = rows {
             table = table.gather(rows)?;
         }
-        write_table(&log_path, &log.1)?;
+        write_table_for_people(&log_path, &log.1)?;
         if let Err(error) = write_table(out, &table) {
             std::fs::remove_file(&log_path).map_err(|error| in_file(&log_path, error))?;
             return Err(error.into());
@@ -142,12 +143,14 @@ pub fn settings(data: &str, args: &ReadArgs) -> FitConfig {
     }
 }
 
-/// A table of text with its header, every cell as it stands.
+/// A table of text with its header, every cell as it stands; in CSV without the mark of a cell that is no formula.
 pub fn read_text(path: &Path) -> Result<Table> {
     let text = TextOptions { header: Some(true), missing: Vec::new(), ..TextOptions::default() };
     let mut options = ReadOptions { text, ..ReadOptions::default() };
     if let Opened::Csv(file) = open(&Source::file(path), &options)? {
         options.overrides = file.names().iter().map(|name| (name.clone(), Override::Categorical)).collect();
+        let table = table_of(read(&Source::file(path), &options)?.features);
+        return Ok(Table::new(table.columns().iter().map(unmarked).collect())?);
     }
     Ok(table_of(read(&Source::file(path), &options)?.features))
 }
@@ -190,6 +193,18 @@ fn names_of(column: &Column, is_missing: impl Fn(&str) -> bool) -> Column {
     for row in 0..column.len() {
         match column.text(row).filter(|text| !is_missing(text)) {
             Some(text) => builder.push_name(&text),
+            None => builder.push_missing(),
+        }
+    }
+    builder.finish(column.name.clone())
+}
+
+/// The column of a file made for people (`write_table_for_people`), as it was before its cells were marked.
+fn unmarked(column: &Column) -> Column {
+    let mut builder = ColumnBuilder::new(Kind::Categorical);
+    for row in 0..column.len() {
+        match column.text(row) {
+            Some(cell) => builder.push_name(spreadsheet_value(&cell)),
             None => builder.push_missing(),
         }
     }

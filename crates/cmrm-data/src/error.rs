@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use cmrm_files::text::printable_value;
+
 use crate::table::Kind;
 
 /// A refused input. Its message names the file, row and column as far as they are known, the problem with both
@@ -272,14 +274,11 @@ impl fmt::Display for Place {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.place != Place::default() {
-            write!(f, "{}: ", self.0.place)?;
-        }
-        write!(f, "{}", self.0.problem)?;
-        if let Some(way_out) = &self.0.way_out {
-            write!(f, "; {way_out}")?;
-        }
-        Ok(())
+        let Inner { place, problem, way_out } = &*self.0;
+        let place = if *place == Place::default() { String::new() } else { format!("{place}: ") };
+        let way_out = way_out.as_ref().map(|way_out| format!("; {way_out}")).unwrap_or_default();
+        // Names and cells are quoted from the data: what is in them does not break the line.
+        f.write_str(&printable_value(&format!("{place}{problem}{way_out}")))
     }
 }
 

@@ -1,4 +1,7 @@
-//! Files that are either written whole or not at all: the one way the project writes a file.
+//! Files that are either written whole or not at all, the one way the project writes a file; and [`text`] from data, made
+//! safe for people.
+
+pub mod text;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};

@@ -1,5 +1,6 @@
 //! What is to be done with a row.
 
+use cmrm_files::text::spreadsheet_cell;
 use serde::{Deserialize, Serialize};
 
 /// What is to be done.
@@ -56,10 +57,11 @@ pub fn csv(decisions: &[Decision]) -> String {
     out
 }
 
-/// A cell, quoted where it needs to be.
+/// A text cell, marked where a spreadsheet would take it for a formula, quoted where it needs to be.
 fn cell(text: &str) -> String {
+    let text = spreadsheet_cell(text);
     let plain = !text.contains(['"', ',', '\n', '\r']) && text.trim() == text;
-    if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+    if plain { text.into_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
 #[cfg(test)]
@@ -75,5 +77,13 @@ mod tests {
             decision(5, Action::Drop, None),
         ]);
         assert_eq!(text, "row,action,label\n3,relabel,\"a \"\"b\"\", c\nd\"\n5,drop,\n");
+    }
+
+    #[test]
+    fn a_label_that_is_a_formula_is_marked_as_text() {
+        let relabel = |label: &str| Decision { row: 0, action: Action::Relabel, label: Some(label.into()) };
+        let text = csv(&[relabel("=HYPERLINK(\"x\")"), relabel("-1"), relabel("+"), relabel("\tx")]);
+        let labels: Vec<&str> = text.lines().skip(1).map(|line| line.strip_prefix("0,relabel,").unwrap()).collect();
+        assert_eq!(labels, ["\"'=HYPERLINK(\"\"x\"\")\"", "-1", "'+", "'\tx"]);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use cmrm_files::text::{markdown_value, printable_value};
 use serde::{Deserialize, Serialize};
 
 use crate::BASE;
@@ -122,14 +123,14 @@ impl FitSummary {
     /// The table that ends a fit in a terminal.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
-        self.write(&mut out, "  ", "");
+        self.write(&mut out, Style::Text);
         out
     }
 
     /// The same as Markdown, with a title and what it was made from.
     pub fn to_markdown(&self) -> String {
-        let mut out = format!("# cmrm: {}\n\n", self.data.name);
-        self.write(&mut out, "| ", " |");
+        let mut out = format!("# cmrm: {}\n\n", Style::Markdown.value(&self.data.name));
+        self.write(&mut out, Style::Markdown);
         // Writing to a String cannot fail.
         let _ = write!(
             out,
@@ -139,21 +140,22 @@ impl FitSummary {
         out
     }
 
-    fn write(&self, out: &mut String, open: &str, close: &str) {
-        let markdown = !close.is_empty();
+    fn write(&self, out: &mut String, style: Style) {
         let _ = writeln!(
             out,
             "{} rows trained on{}; judged on {} rows by {}.\n",
             self.data.train_rows,
             match (&self.data.noise, self.data.wrong_share) {
-                (Some(noise), Some(share)) => format!(", {:.1} % of their labels made wrong ({noise})", 100.0 * share),
+                (Some(noise), Some(share)) => {
+                    format!(", {:.1} % of their labels made wrong ({})", 100.0 * share, style.value(noise))
+                }
                 (None, Some(share)) => format!(", {:.1} % of their labels known to be wrong", 100.0 * share),
                 _ => String::new(),
             },
             self.data.judged_rows,
             self.judged_by.words()
         );
-        self.write_table(out, open, close, markdown);
+        self.write_table(out, style);
         if let Some(difference) = &self.difference {
             let _ = writeln!(out, "\n{}", difference_in_words(difference));
         }
@@ -166,24 +168,26 @@ impl FitSummary {
             suspects.precision.map(|p| format!(", {:.1} % of them truly are", 100.0 * p)).unwrap_or_default(),
             suspects.recall.map(|r| format!(", {:.1} % of all wrong ones", 100.0 * r)).unwrap_or_default()
         );
-        let separator = if markdown { " | " } else { "  " };
         let head = ["row".to_owned(), "given".to_owned(), "suggested".to_owned(), "margin".to_owned()];
         let body: Vec<[String; 4]> = suspects
             .top
             .iter()
-            .map(|s| [s.row.to_string(), s.given_label.clone(), s.suggested_label.clone(), format!("{:+.3}", s.margin)])
+            .map(|s| {
+                let [given, suggested] = [&s.given_label, &s.suggested_label].map(|label| style.value(label));
+                [s.row.to_string(), given, suggested, format!("{:+.3}", s.margin)]
+            })
             .collect();
-        write_rows(out, open, close, separator, &head, &body, markdown);
-        let _ = writeln!(out, "\nThe run is in {}.", self.run);
+        write_rows(out, style, &head, &body);
+        let _ = writeln!(out, "\nThe run is in {}.", style.value(&self.run));
     }
 
-    fn write_table(&self, out: &mut String, open: &str, close: &str, markdown: bool) {
-        let separator = if markdown { " | " } else { "  " };
+    fn write_table(&self, out: &mut String, style: Style) {
         let Some(first) = self.arms.first() else { return };
         let mut head = vec![String::new()];
-        head.extend(
-            self.arms.iter().map(|arm| if arm.name == BASE { BASE.into() } else { format!("envelope ({})", arm.name) }),
-        );
+        head.extend(self.arms.iter().map(|arm| match arm.name.as_str() {
+            BASE => BASE.into(),
+            name => format!("envelope ({})", style.value(name)),
+        }));
         let mut body: Vec<Vec<String>> = Vec::new();
         for (m, metric) in first.metrics.iter().enumerate() {
             let mut row = vec![metric.name.replace('_', " ")];
@@ -203,7 +207,7 @@ impl FitSummary {
             body.push([vec!["coverage of 90 % sets".to_owned()], cells(&|s| s.coverage)].concat());
             body.push([vec!["mean set size".to_owned()], cells(&|s| s.mean_size)].concat());
         }
-        write_rows(out, open, close, separator, &head, &body, markdown);
+        write_rows(out, style, &head, &body);
     }
 }
 
@@ -229,32 +233,43 @@ pub fn verdict(difference: &Difference) -> &'static str {
     }
 }
 
-/// Rows with aligned columns.
-pub fn write_rows<R: AsRef<[String]>>(
-    out: &mut String,
-    open: &str,
-    close: &str,
-    separator: &str,
-    head: &[String],
-    body: &[R],
-    markdown: bool,
-) {
+/// How words and tables are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// For a terminal.
+    Text,
+    /// For a file that is rendered.
+    Markdown,
+}
+
+impl Style {
+    /// A word from the data, such as a class's name, so that it is shown as the text that it is.
+    pub fn value(self, text: &str) -> String {
+        match self {
+            Style::Text => printable_value(text).into_owned(),
+            Style::Markdown => markdown_value(text),
+        }
+    }
+}
+
+/// Rows with aligned columns. Cells are written as they are: what comes from the data passes through [`Style::value`] first.
+pub fn write_rows<R: AsRef<[String]>>(out: &mut String, style: Style, head: &[String], body: &[R]) {
+    let (open, separator, close) = match style {
+        Style::Text => ("  ", "  ", ""),
+        Style::Markdown => ("| ", " | ", " |"),
+    };
     let width = |column: usize| {
         let cells = body.iter().map(|row| row.as_ref()[column].chars().count());
         cells.chain([head[column].chars().count()]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let mut line = |cells: &[String]| {
-        let padded = cells.iter().zip(&widths).map(|(cell, width)| {
-            // A bar inside a cell would end it in Markdown.
-            let cell = if markdown { cell.replace('|', "\\|") } else { cell.clone() };
-            format!("{cell:<width$}")
-        });
+        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
         let row = format!("{open}{}{close}", padded.collect::<Vec<_>>().join(separator));
         let _ = writeln!(out, "{}", row.trim_end());
     };
     line(head);
-    if markdown {
+    if style == Style::Markdown {
         line(&widths.iter().map(|&width| "-".repeat(width.max(3))).collect::<Vec<_>>());
     }
     for row in body {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use cmrm::audit::Audit;
 use cmrm_data::table::Values;
 use cmrm_data::{Column, Table};
+use cmrm_files::text::printable_value;
 use serde_json::{Value, json};
 
 use crate::failure::Result;
@@ -116,6 +117,7 @@ impl Audited {
     /// For people.
     pub fn text(&self, args: &AuditArgs) -> String {
         let (rate, basis) = self.noise();
+        let shown = |class: u32| printable_value(self.name(class));
         let mut text = format!(
             "{}: {} of {} labels look wrong ({:.1} %); estimated noise {:.1} % ({basis})\n",
             self.source.display(),
@@ -143,8 +145,8 @@ impl Audited {
                 "{:>6} {:>9}  {:<16} {:<16} {:>7.4} {:>7.4}\n",
                 self.audit.rank[at],
                 self.rows[at],
-                self.name(self.labels[at]),
-                self.name(self.audit.suggested_label[at]),
+                shown(self.labels[at]),
+                shown(self.audit.suggested_label[at]),
                 self.audit.label_score[at],
                 self.audit.margin[at]
             );
@@ -154,7 +156,7 @@ impl Audited {
             text += &format!("\n{:>6}  {:<16} {:<16}\n", "COUNT", "GIVEN", "SUGGESTED");
         }
         for (given, suggested, count) in pairs.into_iter().take(PAIRS) {
-            text += &format!("{count:>6}  {:<16} {:<16}\n", self.name(given), self.name(suggested));
+            text += &format!("{count:>6}  {:<16} {:<16}\n", shown(given), shown(suggested));
         }
         if let Some(out) = &args.out {
             text += &format!("\nall rows: {}\n", out.display());

@@ -8,7 +8,7 @@ use cmrm_train::tune::{Choice, SearchConfig, Setting, Standing, Trial, choose, s
 use serde::Serialize;
 
 use crate::failure::{Failure, Result};
-use crate::summary::write_rows;
+use crate::summary::{Style, write_rows};
 
 /// Settings listed at the end of a search.
 const SHOWN: usize = 10;
@@ -72,14 +72,14 @@ impl Found {
     /// The end of a search in a terminal.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
-        self.write(&mut out, false);
+        self.write(&mut out, Style::Text);
         out
     }
 
     /// The same as Markdown.
     pub fn to_markdown(&self) -> String {
-        let mut out = format!("# cmrm tune: {}\n\n", self.data);
-        self.write(&mut out, true);
+        let mut out = format!("# cmrm tune: {}\n\n", Style::Markdown.value(&self.data));
+        self.write(&mut out, Style::Markdown);
         // Writing to a String cannot fail.
         let _ = writeln!(
             out,
@@ -89,8 +89,7 @@ impl Found {
         out
     }
 
-    fn write(&self, out: &mut String, markdown: bool) {
-        let (open, close, separator) = if markdown { ("| ", " |", " | ") } else { ("  ", "", "  ") };
+    fn write(&self, out: &mut String, style: Style) {
         let failed = if self.failed > 0 { format!(", {} of them failed", self.failed) } else { String::new() };
         let _ = writeln!(
             out,
@@ -109,8 +108,8 @@ impl Found {
             let cells = Criterion::ALL.iter().map(cell);
             [first.to_owned(), standing.folds.to_string()].into_iter().chain(cells).collect::<Vec<_>>()
         };
-        let rows: Vec<_> = self.standings.iter().take(SHOWN).map(|s| row(&s.setting, s)).collect();
-        write_rows(out, open, close, separator, &head("setting"), &rows, markdown);
+        let rows: Vec<_> = self.standings.iter().take(SHOWN).map(|s| row(&style.value(&s.setting), s)).collect();
+        write_rows(out, style, &head("setting"), &rows);
         let _ = writeln!(out, "\nWhat each criterion would have chosen:\n");
         let of = |choice: &Choice| self.standings.iter().find(|standing| standing.setting == choice.setting);
         let rows: Vec<_> = self
@@ -118,14 +117,20 @@ impl Found {
             .iter()
             .filter_map(|(criterion, choice)| {
                 let mut cells = row(criterion.name(), of(choice)?);
-                cells[1] = choice.setting.clone();
+                cells[1] = style.value(&choice.setting);
                 Some(cells)
             })
             .collect();
         let mut names = head("criterion");
         names[1] = "setting".into();
-        write_rows(out, open, close, separator, &names, &rows, markdown);
-        let _ = writeln!(out, "\nChosen by {}: {}.{}", self.criterion.name(), self.chosen.setting, self.reason());
+        write_rows(out, style, &names, &rows);
+        let _ = writeln!(
+            out,
+            "\nChosen by {}: {}.{}",
+            self.criterion.name(),
+            style.value(&self.chosen.setting),
+            self.reason()
+        );
     }
 
     /// Why the best on paper was not taken.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use cmrm::audit::{AuditConfig, Filter, ScoreMethod};
-use cmrm_data::write::write_table;
+use cmrm_data::write::write_table_for_people;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
     }
     let audited = audit(args, terminal)?;
     if let Some(out) = &args.out {
-        write_table(out, &audited.table()?)?;
+        write_table_for_people(out, &audited.table()?)?;
     }
     let share = audited.share();
     let failed = args.fail_above.is_some_and(|limit| share > limit);

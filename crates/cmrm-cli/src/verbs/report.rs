@@ -35,7 +35,7 @@ pub fn run(args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
         let summary: serde_json::Value = run.read_json("summary.json")?;
         terminal.result(&summary, "")?;
     } else {
-        terminal.data(run.read("report.md")?.as_bytes())?;
+        terminal.text(&run.read("report.md")?)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,9 @@
 //! Tables as text.
 
+use std::borrow::Cow;
 use std::io::Write;
+
+use cmrm_files::text::spreadsheet_cell;
 
 use crate::error::{Error, Result};
 use crate::table::{Table, Values};
@@ -9,12 +12,20 @@ use crate::table::{Table, Values};
 pub struct CsvWriter<W: Write> {
     writer: csv::Writer<W>,
     started: bool,
+    /// Whether people are going to open it in a spreadsheet.
+    for_people: bool,
 }
 
 impl<W: Write> CsvWriter<W> {
     /// Writes with that byte between cells.
     pub fn new(writer: W, delimiter: u8) -> Self {
-        CsvWriter { writer: csv::WriterBuilder::new().delimiter(delimiter).from_writer(writer), started: false }
+        let writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(writer);
+        CsvWriter { writer, started: false, for_people: false }
+    }
+
+    /// Marks text that a spreadsheet would take for a formula as text ([`cmrm_files::text::spreadsheet_cell`]), or not.
+    pub fn for_people(self, for_people: bool) -> Self {
+        CsvWriter { for_people, ..self }
     }
 
     /// Adds the rows of a chunk; the first one's columns make the header.
@@ -29,6 +40,8 @@ impl<W: Write> CsvWriter<W> {
                     Values::Numeric(values) if !column.missing.at(row) => shortest(values[row]).into(),
                     _ => column.text(row).unwrap_or_default(),
                 };
+                let is_text = matches!(column.values, Values::Categorical { .. });
+                let cell = if self.for_people && is_text { spreadsheet_cell(&cell) } else { Cow::Borrowed(&*cell) };
                 self.writer.write_field(cell.as_bytes()).map_err(failed)?;
             }
             self.writer.write_record(None::<&[u8]>).map_err(failed)?;

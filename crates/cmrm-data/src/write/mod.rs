@@ -20,10 +20,20 @@ use crate::table::Table;
 /// Writes a whole table to a file, in the format of its extension: `.csv`, `.tsv`, `.parquet`, or `.npy` where every
 /// column is numeric and no cell missing.
 pub fn write_table(path: &Path, table: &Table) -> Result<()> {
+    write_file(path, table, false)
+}
+
+/// The same for a table that people look at, such as suspects or a log: in `.csv` and `.tsv`, text that a spreadsheet would
+/// take for a formula is marked as text.
+pub fn write_table_for_people(path: &Path, table: &Table) -> Result<()> {
+    write_file(path, table, true)
+}
+
+fn write_file(path: &Path, table: &Table, for_people: bool) -> Result<()> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase();
     let write = |delimiter: u8| {
         atomic_write(path, |file| {
-            let mut writer = CsvWriter::new(file, delimiter);
+            let mut writer = CsvWriter::new(file, delimiter).for_people(for_people);
             writer.write(table)?;
             writer.finish()
         })

@@ -41,7 +41,12 @@ function tell() {
   count.textContent = number + " of " + cards.length + " decided";
   download.disabled = number === 0;
 }
-const cell = (text) => (/[",\r\n]/.test(text) || text.trim() !== text ? '"' + text.replaceAll('"', '""') + '"' : text);
+// As cmrm review writes it: text that a spreadsheet would take for a formula gets a ' in front, which cmrm clean removes.
+const isFormula = (text) => /^'*[=+\-@\t\r\n＝＋－＠]/.test(text) && !/^'*[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
+const cell = (text) => {
+  const marked = isFormula(text) ? "'" + text : text;
+  return /[",\r\n]/.test(marked) || marked.trim() !== marked ? '"' + marked.replaceAll('"', '""') + '"' : marked;
+};
 function csv() {
   const lines = decided().map(([row, value]) => {
     const label = value.startsWith("relabel:") ? value.slice("relabel:".length) : "";

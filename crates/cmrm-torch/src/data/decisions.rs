@@ -5,6 +5,7 @@ use std::path::Path;
 use cmrm_data::read::{ReadOptions, Source, read};
 use cmrm_data::table::{Column, closest};
 use cmrm_data::{Features, Override};
+use cmrm_files::text::spreadsheet_value;
 
 use super::{ImageSet, Images};
 use crate::error::{Error, Result};
@@ -46,9 +47,10 @@ pub fn apply_decisions(set: &mut ImageSet, path: &Path) -> Result<Decided> {
             "keep" => {}
             "drop" => dropped.push(at),
             "relabel" => {
-                let label = text(labels);
-                let Some(class) = set.classes.iter().position(|class| *class == label) else {
-                    let near = closest(&label, &set.classes).first().map(|near| format!(", did you mean '{near}'?"));
+                let cell = text(labels);
+                let label = spreadsheet_value(&cell);
+                let Some(class) = set.classes.iter().position(|class| class == label) else {
+                    let near = closest(label, &set.classes).first().map(|near| format!(", did you mean '{near}'?"));
                     return Err(refuse(format!("there is no class '{label}'{}", near.unwrap_or_default())));
                 };
                 set.train.labels[at] = class as u32;

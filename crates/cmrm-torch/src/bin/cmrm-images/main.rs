@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand, ValueEnum};
+use cmrm_files::text::printable;
 use cmrm_torch::cuda::Cuda;
 use cmrm_torch::data::{Decided, apply_decisions, read_images};
 use cmrm_torch::libtorch;
@@ -126,7 +127,7 @@ fn main() -> ExitCode {
     match work(Args::parse()) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("cmrm-images: {error}");
+            eprintln!("cmrm-images: {}", printable(&error.to_string()));
             ExitCode::from(if matches!(error, Error::Interrupted) { 130 } else { 2 })
         }
     }
@@ -178,7 +179,7 @@ fn work(args: Args) -> Result<ExitCode> {
                 }
                 work.push((plan.runs()?, images));
             }
-            let say = |line: &str| eprintln!("{line}");
+            let say = |line: &str| eprintln!("{}", printable(line));
             let control = Control { root: out, device, workers, deadline, checkpoint_every, stop: &STOP, say: &say };
             let ended = train_all(work, &control)?;
             for result in &ended.finished {
