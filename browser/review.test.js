@@ -1,7 +1,7 @@
 // The review page: by keyboard, through a reload and a killed server, to a file that `cmrm clean` takes.
 import assert from "node:assert/strict";
 import { createServer, request } from "node:http";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { HOSTILE, accessibility, cmrm, folder, open, review, stopAll, watched, writeHostile } from "./stage.js";
@@ -89,6 +89,51 @@ test("twenty rows by keyboard; a reload and a killed server lose nothing; clean 
   const clean = JSON.parse(cmrm(where, "clean", "noisy.csv", "decisions.csv", "--label", "label", "--out", "clean.csv", "--json"));
   assert.deepEqual([clean.relabelled, clean.dropped], [13, 2]);
   assert.deepEqual(faults, []);
+  await page.close();
+  await server.kill();
+});
+
+test("undo takes back what this window decided, also after a reload", async () => {
+  const server = await review(where, "pictures");
+  const decided = async () => (await (await fetch(server.address + "list")).json()).decisions.map((decision) => [decision.row, decision.action]);
+  const window = async () => {
+    const { page, faults } = await watched(context, server.address);
+    await page.goto(server.address);
+    await ready(page);
+    return { page, faults, row: Number(await page.getAttribute("#card", "data-row")) };
+  };
+  const one = await window();
+  await decide(one.page, ["k"], 1);
+  const other = await window();
+  await decide(other.page, ["d"], 2);
+  assert.notEqual(one.row, other.row);
+  // The other window was the last to decide; this one takes its own back.
+  await decide(one.page, ["z"], 0);
+  assert.deepEqual(await decided(), [[other.row, "drop"]]);
+  await one.page.keyboard.press("z");
+  await one.page.waitForFunction(() => document.getElementById("said").textContent.startsWith("Nothing left to undo"));
+  assert.deepEqual(await decided(), [[other.row, "drop"]]);
+  await other.page.reload();
+  await ready(other.page);
+  await decide(other.page, ["z"], 0);
+  assert.deepEqual(await decided(), []);
+  assert.deepEqual([...one.faults, ...other.faults], []);
+  await one.page.close();
+  await other.page.close();
+  await server.kill();
+});
+
+test("a file leads to the page, and a frame of it shows nothing", async () => {
+  const server = await review(where, "pictures");
+  const file = join(where, "entrance.html");
+  writeFileSync(file, `<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=${server.address}">`);
+  const page = await context.newPage();
+  await page.goto("file://" + file);
+  await page.waitForURL(server.address);
+  await ready(page);
+  writeFileSync(file, `<!DOCTYPE html><meta charset="utf-8"><iframe src="${server.address}"></iframe>`);
+  const [refused] = await Promise.all([page.waitForResponse(server.address), page.goto("file://" + file)]);
+  assert.equal(refused.status(), 403);
   await page.close();
   await server.kill();
 });

@@ -8,7 +8,8 @@ use crate::terminal::Terminal;
 /// Exit code for findings, as of `audit --fail-above`.
 pub const FINDINGS: u8 = 1;
 const BAD_INPUT: u8 = 2;
-const INTERRUPTED: u8 = 130;
+/// Exit code of a verb that the user stopped.
+pub const INTERRUPTED: u8 = 130;
 
 /// Why a verb ended, in words for the user, and the exit code.
 #[derive(Debug)]

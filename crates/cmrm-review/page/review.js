@@ -16,8 +16,23 @@ let shown = []; // places in items that the filter lets through
 let here = 0; // place in shown
 let busy = false;
 
+// Which page this is, so that undo takes back what was decided here and nowhere else. A reload keeps it; another window,
+// even a copy of this one, has another.
+const reviewer = (() => {
+  const fresh = crypto.randomUUID();
+  try {
+    const reloaded = performance.getEntriesByType("navigation")[0]?.type === "reload";
+    const name = (reloaded && sessionStorage.getItem("reviewer")) || fresh;
+    sessionStorage.setItem("reviewer", name);
+    return name;
+  } catch {
+    return fresh; // a browser that lets pages store nothing
+  }
+})();
+
 async function ask(path, body) {
-  const options = body === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const headers = { "Content-Type": "application/json", "Reviewer": reviewer };
+  const options = body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) };
   const answer = await fetch(path, options);
   if (!answer.ok) throw new Error((await answer.text()).trim());
   return answer.json();
@@ -199,11 +214,11 @@ async function decide(action, label) {
 async function undo() {
   const { row, decision } = await ask("undo", {});
   if (row === null) {
-    at("said").textContent = "There is nothing to undo.";
+    at("said").textContent = "Nothing left to undo: decisions of other pages stay. To change one, go to its row and decide again.";
     return;
   }
   if (decision) decisions.set(row, decision); else decisions.delete(row);
-  at("said").textContent = "Undone: row " + row + " is " + words(decision) + " again.";
+  at("said").textContent = "Undone: row " + row + " is now " + words(decision) + ".";
   if (!shown.some((place) => items[place].row === row)) {
     at("filter").value = "";
     applyFilter();

@@ -1,15 +1,48 @@
 //! As much of HTTP/1.1 as one browser on this machine needs: one request a connection, small and with a length.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest request line and headers together.
 const LONGEST_HEAD: usize = 16 * 1024;
 /// Longest body.
 const LONGEST_BODY: usize = 64 * 1024;
-/// A client that is silent for longer is hung up on.
-const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A stream that is to be done by a point in time, however little each read or write moves.
+struct Until<'a> {
+    stream: &'a TcpStream,
+    end: Instant,
+}
+
+impl<'a> Until<'a> {
+    fn within(stream: &'a TcpStream, time: Duration) -> Self {
+        Until { stream, end: Instant::now() + time }
+    }
+
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
+    }
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Until<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
 
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,14 +65,17 @@ impl Request {
         }
     }
 
-    /// Reads a request; an error is the answer to give.
-    pub fn read(stream: &TcpStream) -> Result<Self, Response> {
-        let patient = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
-        patient.map_err(|_| Response::refuse(500, "no time limit could be set"))?;
-        Request::parse(BufReader::new(stream))
+    /// Reads a request that has to be here whole within `time`; an error is the answer to give. `asked` hears the path as
+    /// soon as it is known.
+    pub fn read(
+        stream: &TcpStream,
+        time: Duration,
+        asked: impl FnOnce(&str) -> Result<(), Response>,
+    ) -> Result<Self, Response> {
+        Request::parse(BufReader::new(Until::within(stream, time)), asked)
     }
 
-    fn parse(mut reader: impl BufRead) -> Result<Self, Response> {
+    fn parse(mut reader: impl BufRead, asked: impl FnOnce(&str) -> Result<(), Response>) -> Result<Self, Response> {
         let mut left = LONGEST_HEAD;
         let mut line = || -> Result<String, Response> {
             let mut bytes = Vec::new();
@@ -59,6 +95,7 @@ impl Request {
         else {
             return Err(Response::refuse(400, "this is not HTTP/1.1"));
         };
+        asked(path)?;
         let (method, path) = (method.to_owned(), path.to_owned());
         let mut headers = Vec::new();
         loop {
@@ -108,7 +145,9 @@ impl Response {
         Response { status, kind: "text/plain; charset=utf-8", body: format!("{why}\n").into_bytes(), file: None }
     }
 
-    pub fn write(&self, mut stream: &TcpStream) -> std::io::Result<()> {
+    /// Writes the answer, as far as the client takes it within `time`.
+    pub fn write(&self, stream: &TcpStream, time: Duration) -> io::Result<()> {
+        let mut stream = Until::within(stream, time);
         let words = match self.status {
             200 => "OK",
             400 => "Bad Request",
@@ -145,7 +184,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Request, u16> {
-        Request::parse(text.as_bytes()).map_err(|answer| answer.status)
+        Request::parse(text.as_bytes(), |_| Ok(())).map_err(|answer| answer.status)
     }
 
     #[test]
@@ -161,7 +200,7 @@ mod tests {
                 let piece = pieces[(state >> 33) as usize % pieces.len()].as_bytes();
                 text.extend_from_slice(&piece[..piece.len() - usize::from(state >> 63 == 1 && piece.len() > 1)]);
             }
-            let _ = Request::parse(text.as_slice());
+            let _ = Request::parse(text.as_slice(), |_| Ok(()));
         }
     }
 

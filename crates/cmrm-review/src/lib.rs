@@ -5,10 +5,13 @@
 //! that is new each time; requests without it, from another origin or by another name of this machine are refused.
 
 mod decision;
+mod entrance;
 mod http;
+mod places;
 mod server;
 mod store;
 
 pub use decision::{Action, Decision, csv};
+pub use entrance::Entrance;
 pub use server::{Item, Server, Source};
 pub use store::Store;

@@ -3,15 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use cmrm_report::Card;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::decision::{Action, Decision, csv};
+use crate::entrance::Entrance;
 use crate::http::{Request, Response};
+use crate::places::{Place, Places};
 use crate::store::Store;
 
 const PAGE: &str = include_str!("../page/index.html");
@@ -19,8 +22,11 @@ const SCRIPT: &str = include_str!("../page/review.js");
 const STYLE: &str = include_str!("../page/review.css");
 const JSON: &str = "application/json; charset=utf-8";
 
-/// Connections served at once; a browser opens six.
-const MOST_CONNECTIONS: usize = 32;
+/// Time for a whole request, head and body, and again for its answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The header that tells one page from another, and the longest that it may be.
+const REVIEWER: &str = "reviewer";
+const LONGEST_REVIEWER: usize = 64;
 /// Bytes of the secret.
 const SECRET: usize = 16;
 
@@ -56,7 +62,9 @@ pub struct Server {
     secret: String,
     host: String,
     store: Mutex<Store>,
-    connections: AtomicUsize,
+    patience: Duration,
+    places: Places,
+    entrance: Entrance,
 }
 
 /// What does not change while the server runs.
@@ -77,12 +85,28 @@ impl Server {
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
         let secret = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let host = listener.local_addr()?.to_string();
-        Ok(Server { listener, secret, host, store: Mutex::new(store), connections: AtomicUsize::new(0) })
+        let (places, entrance) = (Places::default(), Entrance::default());
+        Ok(Server { listener, secret, host, store: Mutex::new(store), patience: PATIENCE, places, entrance })
+    }
+
+    /// Hangs up on requests that are not here whole within `time`, in place of ten seconds.
+    pub fn with_patience(self, time: Duration) -> Self {
+        Server { patience: time, ..self }
     }
 
     /// The address to open, with the secret in it.
     pub fn address(&self) -> String {
         format!("http://{}/{}/", self.host, self.secret)
+    }
+
+    /// A file in `folder` that leads a browser to the address. It goes when the page is first asked for.
+    pub fn entrance_in(&self, folder: &Path) -> io::Result<PathBuf> {
+        self.entrance.open(folder, &self.address())
+    }
+
+    /// What removes that file if the page is never asked for.
+    pub fn entrance(&self) -> Entrance {
+        self.entrance.clone()
     }
 
     /// Serves until the process ends.
@@ -101,37 +125,33 @@ impl Server {
             for stream in self.listener.incoming() {
                 // A connection that broke before it began concerns nobody else.
                 let Ok(stream) = stream else { continue };
-                if self.connections.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS {
-                    let _ = Response::refuse(503, "too many connections").write(&stream);
-                    self.connections.fetch_sub(1, Ordering::SeqCst);
-                    continue;
-                }
-                let content = &content;
-                scope.spawn(move || {
-                    self.serve(&stream, content);
-                    self.connections.fetch_sub(1, Ordering::SeqCst);
-                });
+                let (stream, content) = (Arc::new(stream), &content);
+                let place = self.places.take(Arc::clone(&stream));
+                scope.spawn(move || self.serve(&stream, place, content));
             }
         });
         Ok(())
     }
 
-    fn serve(&self, stream: &TcpStream, content: &Content<'_>) {
-        let answer = match Request::read(stream) {
-            Ok(request) => self.answer(&request, content),
-            Err(refusal) => refusal,
+    fn serve(&self, stream: &TcpStream, mut place: Place<'_>, content: &Content<'_>) {
+        let asked = |path: &str| match self.behind_secret(path).is_none() || place.becomes_known() {
+            true => Ok(()),
+            false => Err(Response::refuse(503, "too many connections")),
         };
+        let request = Request::read(stream, self.patience, asked);
+        let answer = request.and_then(|request| self.answer(&request, content)).unwrap_or_else(|refusal| refusal);
         // The client has gone: there is nobody left to tell.
-        let _ = answer.write(stream);
+        let _ = answer.write(stream, self.patience);
     }
 
-    fn answer(&self, request: &Request, content: &Content<'_>) -> Response {
-        let path = match self.admit(request) {
-            Ok(path) => path,
-            Err(refusal) => return refusal,
-        };
-        match (request.method.as_str(), path) {
-            ("GET", "") => Response::ok("text/html; charset=utf-8", PAGE),
+    /// The answer; an error is one too.
+    fn answer(&self, request: &Request, content: &Content<'_>) -> Result<Response, Response> {
+        let path = self.admit(request)?;
+        Ok(match (request.method.as_str(), path) {
+            ("GET", "") => {
+                self.entrance.close();
+                Response::ok("text/html; charset=utf-8", PAGE)
+            }
             ("GET", "review.js") => Response::ok("text/javascript; charset=utf-8", SCRIPT),
             ("GET", "review.css") => Response::ok("text/css; charset=utf-8", STYLE),
             ("GET", "list") => self.list(content),
@@ -140,11 +160,17 @@ impl Server {
                 Err(error) => Response::refuse(500, &error),
             },
             ("GET", path) if path.starts_with("card/") => card(&path["card/".len()..], content),
-            ("POST", "decide") => self.decide(&request.body, content),
-            ("POST", "undo") => self.undo(),
+            ("POST", "decide") => self.decide(&request.body, reviewer(request)?, content),
+            ("POST", "undo") => self.undo(reviewer(request)?),
             ("GET" | "POST", _) => Response::refuse(404, "there is nothing here"),
             _ => Response::refuse(405, "only GET and POST are answered"),
-        }
+        })
+    }
+
+    /// The path behind the secret, if it has the secret.
+    fn behind_secret<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let (secret, path) = path.strip_prefix('/')?.split_once('/')?;
+        same(secret, &self.secret).then_some(path)
     }
 
     /// The path behind the secret, if the request may be answered.
@@ -153,8 +179,7 @@ impl Server {
     /// origin so that no other page can act through the user's browser.
     fn admit<'a>(&self, request: &'a Request) -> Result<&'a str, Response> {
         let refuse = |why| Err(Response::refuse(403, why));
-        let behind = request.path.strip_prefix('/').and_then(|path| path.split_once('/'));
-        let Some((secret, path)) = behind.filter(|behind| same(behind.0, &self.secret)) else {
+        let Some(path) = self.behind_secret(&request.path) else {
             return refuse("the address lacks its secret; open the one that `cmrm review` printed");
         };
         if request.header("host") != Some(self.host.as_str()) {
@@ -163,17 +188,22 @@ impl Server {
         let own = format!("http://{}", self.host);
         let origin = request.header("origin");
         let fetched_from = request.header("sec-fetch-site");
+        // The file that leads to the page is a site of its own to the browser; so the page, shown in a window, may be asked
+        // for from anywhere by those who know the secret.
+        let opens_page = request.method == "GET"
+            && path.is_empty()
+            && request.header("sec-fetch-mode") == Some("navigate")
+            && request.header("sec-fetch-dest") == Some("document");
         let posts = request.method != "GET";
         if origin.is_some_and(|origin| origin != own) || posts && origin.is_none() {
             return refuse("the request comes from another origin");
         }
-        if fetched_from.is_some_and(|site| site != "same-origin" && site != "none") {
+        if fetched_from.is_some_and(|site| site != "same-origin" && site != "none") && !opens_page {
             return refuse("the request comes from another site");
         }
         if posts && request.header("content-type") != Some("application/json") {
             return Err(Response::refuse(415, "a decision is sent as application/json"));
         }
-        debug_assert_eq!(secret.len(), 2 * SECRET);
         Ok(path)
     }
 
@@ -193,7 +223,7 @@ impl Server {
         }
     }
 
-    fn decide(&self, body: &[u8], content: &Content<'_>) -> Response {
+    fn decide(&self, body: &[u8], reviewer: &str, content: &Content<'_>) -> Response {
         let decision: Decision = match serde_json::from_slice(body) {
             Ok(decision) => decision,
             Err(error) => return Response::refuse(400, &format!("not a decision: {error}")),
@@ -209,15 +239,15 @@ impl Server {
         if !fits {
             return Response::refuse(422, "a relabelled row, and no other, has one of the known labels");
         }
-        match self.store().decide(&decision) {
+        match self.store().decide(&decision, reviewer) {
             Ok(()) => Response::ok(JSON, json!({ "kept": decision }).to_string()),
             Err(error) => Response::refuse(500, &error),
         }
     }
 
-    fn undo(&self) -> Response {
+    fn undo(&self, reviewer: &str) -> Response {
         let mut store = self.store();
-        let undone = store.undo().and_then(|row| Ok((row, store.decisions()?)));
+        let undone = store.undo(reviewer).and_then(|row| Ok((row, store.decisions()?)));
         match undone {
             Ok((row, decisions)) => {
                 let now = decisions.into_iter().find(|decision| Some(decision.row) == row);
@@ -226,6 +256,13 @@ impl Server {
             Err(error) => Response::refuse(500, &error),
         }
     }
+}
+
+/// Which page asks, by the name that it has given itself; empty for a client that gives none.
+fn reviewer(request: &Request) -> Result<&str, Response> {
+    let name = request.header(REVIEWER).unwrap_or_default();
+    let fits = name.len() <= LONGEST_REVIEWER && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if fits { Ok(name) } else { Err(Response::refuse(400, "the header 'reviewer' takes up to 64 letters and digits")) }
 }
 
 fn card(row: &str, content: &Content<'_>) -> Response {

@@ -10,8 +10,8 @@ use crate::decision::{Action, Decision};
 /// Version of the file's layout.
 const FORMAT: &str = "1";
 
-/// A file of decisions. Each is an entry of its own, the last one of a row counts, and to undo is to take the last entry
-/// away; so the file also tells how the decisions came about.
+/// A file of decisions. Each is an entry of its own, the last one of a row counts, and to undo is to take a reviewer's last
+/// entry away; so the file also tells how the decisions came about, and what others have decided is never touched.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
@@ -36,6 +36,8 @@ impl Store {
                  CREATE INDEX IF NOT EXISTS decision_row ON decision (row, id);",
             )
             .map_err(named)?;
+        // Files of earlier versions lack it: nobody knows any more whose decisions they have.
+        add_column(&connection, "reviewer", "TEXT NOT NULL DEFAULT ''").map_err(named)?;
         for (name, expected) in [("format", FORMAT), ("fingerprint", fingerprint)] {
             connection
                 .execute("INSERT OR IGNORE INTO about (name, value) VALUES (?1, ?2)", params![name, expected])
@@ -53,34 +55,31 @@ impl Store {
         Ok(Store { connection })
     }
 
-    /// Keeps a decision. When this returns, it is on the disk.
-    pub fn decide(&mut self, decision: &Decision) -> Result<()> {
+    /// Keeps a reviewer's decision. When this returns, it is on the disk.
+    pub fn decide(&mut self, decision: &Decision, reviewer: &str) -> Result<()> {
         let row = i64::try_from(decision.row).map_err(|_| "the row number is too large".to_owned())?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() as i64);
         self.connection
             .execute(
-                "INSERT INTO decision (row, action, label, decided_at) VALUES (?1, ?2, ?3, ?4)",
-                params![row, decision.action.name(), decision.label, now],
+                "INSERT INTO decision (row, action, label, decided_at, reviewer) VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![row, decision.action.name(), decision.label, now, reviewer],
             )
             .map(|_| ())
             .map_err(|error| error.to_string())
     }
 
-    /// Takes the last decision back and gives its row, if there was one.
-    pub fn undo(&mut self) -> Result<Option<u64>> {
-        let text = |error: rusqlite::Error| error.to_string();
-        let transaction = self.connection.transaction().map_err(text)?;
-        let last: Option<(i64, i64)> = transaction
-            .query_row("SELECT id, row FROM decision ORDER BY id DESC LIMIT 1", [], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
+    /// Takes the reviewer's last decision back and gives its row, if there was one. What counts for the row is then the last
+    /// decision that is left, whoever made it.
+    pub fn undo(&mut self, reviewer: &str) -> Result<Option<u64>> {
+        self.connection
+            .query_row(
+                "DELETE FROM decision WHERE id = (SELECT MAX(id) FROM decision WHERE reviewer = ?1) RETURNING row",
+                [reviewer],
+                |row| row.get::<_, i64>(0),
+            )
             .optional()
-            .map_err(text)?;
-        if let Some((id, _)) = last {
-            transaction.execute("DELETE FROM decision WHERE id = ?1", [id]).map_err(text)?;
-        }
-        transaction.commit().map_err(text)?;
-        Ok(last.map(|(_, row)| row as u64))
+            .map(|row| row.map(|row| row as u64))
+            .map_err(|error| error.to_string())
     }
 
     /// The decisions that count, by row.
@@ -105,6 +104,18 @@ impl Store {
     }
 }
 
+/// Adds a column to the decisions, unless they have it.
+fn add_column(connection: &Connection, name: &str, kind: &str) -> rusqlite::Result<()> {
+    // One program at a time: two that open an old file at once do not both add it.
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let there = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('decision') WHERE name = ?1)";
+    let done = connection.query_row(there, [name], |row| row.get::<_, bool>(0)).and_then(|there| match there {
+        true => Ok(()),
+        false => connection.execute_batch(&format!("ALTER TABLE decision ADD COLUMN {name} {kind}")),
+    });
+    connection.execute_batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).and(done)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,14 +130,62 @@ mod tests {
         let path = folder.path().join("review.sqlite");
         let mut store = Store::open(&path, "abc").unwrap();
         for made in [decision(7, Action::Keep), decision(2, Action::Relabel), decision(7, Action::Drop)] {
-            store.decide(&made).unwrap();
+            store.decide(&made, "me").unwrap();
         }
         // Not closed, as after a power cut: another connection sees what was answered for.
         let mut again = Store::open(&path, "abc").unwrap();
         assert_eq!(again.decisions().unwrap(), [decision(2, Action::Relabel), decision(7, Action::Drop)]);
-        assert_eq!(again.undo().unwrap(), Some(7));
+        assert_eq!(again.undo("me").unwrap(), Some(7));
         assert_eq!(again.decisions().unwrap(), [decision(2, Action::Relabel), decision(7, Action::Keep)]);
-        assert_eq!((again.undo().unwrap(), again.undo().unwrap(), again.undo().unwrap()), (Some(2), Some(7), None));
+        assert_eq!([(); 3].map(|()| again.undo("me").unwrap()), [Some(2), Some(7), None]);
         assert!(Store::open(&path, "xyz").unwrap_err().contains("fingerprint abc, this run has xyz"));
+    }
+
+    #[test]
+    fn undo_takes_back_the_last_decision_of_this_reviewer_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("review.sqlite"), "abc").unwrap();
+        for (made, reviewer) in [
+            (decision(1, Action::Keep), "ann"),
+            (decision(7, Action::Keep), "ann"),
+            (decision(7, Action::Drop), "bob"),
+            (decision(7, Action::Relabel), "ann"),
+            (decision(2, Action::Drop), "bob"),
+        ] {
+            store.decide(&made, reviewer).unwrap();
+        }
+        // Bob has decided last; it stays.
+        assert_eq!(store.undo("ann").unwrap(), Some(7));
+        let after = [decision(1, Action::Keep), decision(2, Action::Drop), decision(7, Action::Drop)];
+        assert_eq!(store.decisions().unwrap(), after);
+        // Ann's first word on row 7 is not what counts: taking it back changes nothing for the row.
+        assert_eq!(store.undo("ann").unwrap(), Some(7));
+        assert_eq!(store.decisions().unwrap(), after);
+        assert_eq!([(); 3].map(|()| store.undo("bob").unwrap()), [Some(2), Some(7), None]);
+        assert_eq!(store.decisions().unwrap(), [decision(1, Action::Keep)]);
+        assert_eq!((store.undo("eve").unwrap(), store.undo("").unwrap()), (None, None));
+    }
+
+    #[test]
+    fn a_file_of_an_earlier_version_keeps_its_decisions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("review.sqlite");
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch(
+                "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+                 INSERT INTO about VALUES ('format', '1'), ('fingerprint', 'abc');
+                 CREATE TABLE decision (
+                     id INTEGER PRIMARY KEY AUTOINCREMENT, row INTEGER NOT NULL, action TEXT NOT NULL, label TEXT,
+                     decided_at INTEGER NOT NULL) STRICT;
+                 INSERT INTO decision (row, action, label, decided_at) VALUES (3, 'relabel', 'b', 0);",
+            )
+            .unwrap();
+        for _ in 0..2 {
+            let mut store = Store::open(&path, "abc").unwrap();
+            store.decide(&decision(5, Action::Drop), "me").unwrap();
+            assert_eq!((store.undo("me").unwrap(), store.undo("me").unwrap()), (Some(5), None));
+            assert_eq!(store.decisions().unwrap(), [decision(3, Action::Relabel)]);
+        }
     }
 }

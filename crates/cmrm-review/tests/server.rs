@@ -3,15 +3,17 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use cmrm_report::{Card, Content};
 use cmrm_review::{Item, Server, Source, Store};
 
-struct Rows;
+/// Three rows, under a title of so many characters.
+struct Rows(usize);
 
 impl Source for Rows {
     fn title(&self) -> String {
-        "t".into()
+        "t".repeat(self.0)
     }
 
     fn classes(&self) -> Vec<String> {
@@ -31,9 +33,13 @@ impl Source for Rows {
 
 /// Starts a server that lives as long as the test process; gives its host and its secret.
 fn start(store: &Path) -> (String, String) {
-    let server: &'static Server = Box::leak(Box::new(Server::bind(0, Store::open(store, "f").unwrap()).unwrap()));
+    serve(Server::bind(0, Store::open(store, "f").unwrap()).unwrap(), Rows(1))
+}
+
+fn serve(server: Server, rows: Rows) -> (String, String) {
+    let server: &'static Server = Box::leak(Box::new(server));
     let address = server.address();
-    std::thread::spawn(move || server.run(&Rows));
+    std::thread::spawn(move || server.run(&rows));
     let mut parts = address.strip_prefix("http://").unwrap().split('/');
     (parts.next().unwrap().to_owned(), parts.next().unwrap().to_owned())
 }
@@ -86,6 +92,13 @@ fn strangers_are_refused() {
     ] {
         assert_eq!(get(&list, &headers), 403, "{headers:?}");
     }
+    // A window may be led to the page from elsewhere; nothing else may.
+    let led = |path: &str, dest: &str| {
+        let from = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", dest)];
+        get(path, &[&with_host[..], &from].concat())
+    };
+    let page = format!("/{secret}/");
+    assert_eq!([led(&page, "document"), led(&page, "iframe"), led(&list, "document")], [200, 403, 403]);
     let decide = format!("POST /{secret}/decide");
     let body = r#"{"row":10,"action":"keep"}"#;
     let (json, origin) = (("Content-Type", "application/json"), ("Origin", own.as_str()));
@@ -128,4 +141,115 @@ fn decisions_are_checked_kept_and_exported() {
     assert_eq!(csv(), "row,action,label\n10,relabel,<b>\n");
     let card = send(&host, &format!("GET /{secret}/card/20"), &headers[..1], "").1;
     assert!(card.contains(r#""cells":[["x","2"]]"#), "{card}");
+}
+
+#[test]
+fn undo_takes_back_what_the_same_page_decided() {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, secret) = start(&folder.path().join("d.sqlite"));
+    let own = format!("http://{host}");
+    let post = |reviewer: &str, path: &str, body: &str| {
+        let headers = [
+            ("Host", host.as_str()),
+            ("Origin", own.as_str()),
+            ("Content-Type", "application/json"),
+            ("Reviewer", reviewer),
+        ];
+        send(&host, &format!("POST /{secret}/{path}"), &headers, body)
+    };
+    for (reviewer, body) in [
+        ("a-1", r#"{"row":10,"action":"keep"}"#),
+        ("a-1", r#"{"row":20,"action":"keep"}"#),
+        ("b-2", r#"{"row":20,"action":"drop"}"#),
+        ("b-2", r#"{"row":0,"action":"drop"}"#),
+    ] {
+        assert_eq!(post(reviewer, "decide", body).0, 200);
+    }
+    // Both decided on row 20, b-2 last: that still counts.
+    let undo = |reviewer: &str| post(reviewer, "undo", "{}").1;
+    assert_eq!(undo("a-1"), r#"{"decision":{"action":"drop","label":null,"row":20},"row":20}"#);
+    assert_eq!(undo("a-1"), r#"{"decision":null,"row":10}"#);
+    assert_eq!(undo("a-1"), r#"{"decision":null,"row":null}"#);
+    assert_eq!(undo(""), r#"{"decision":null,"row":null}"#);
+    let csv = send(&host, &format!("GET /{secret}/decisions.csv"), &[("Host", &host)], "").1;
+    assert_eq!(csv, "row,action,label\n0,drop,\n20,drop,\n");
+    assert_eq!(post(&"x".repeat(65), "undo", "{}").0, 400);
+    assert_eq!(post("x'; --", "undo", "{}").0, 400);
+}
+
+#[test]
+fn slow_strangers_do_not_keep_the_user_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, secret) = start(&folder.path().join("d.sqlite"));
+    for _ in 0..64 {
+        let mut stream = TcpStream::connect(&host).unwrap();
+        std::thread::spawn(move || {
+            let request = format!("GET /{} HTTP/1.1\r\n", "x".repeat(1000));
+            request.bytes().all(|byte| {
+                std::thread::sleep(Duration::from_millis(300));
+                stream.write_all(&[byte]).is_ok()
+            })
+        });
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let begun = Instant::now();
+    for _ in 0..8 {
+        assert_eq!(send(&host, &format!("GET /{secret}/list"), &[("Host", &host)], "").0, 200);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_request_has_one_deadline_however_often_it_moves() {
+    let folder = tempfile::tempdir().unwrap();
+    // More than the system takes off the server's hands.
+    const LONG: usize = 64 << 20;
+    let patience = Duration::from_millis(800);
+    let store = Store::open(&folder.path().join("d.sqlite"), "f").unwrap();
+    let (host, secret) = serve(Server::bind(0, store).unwrap().with_patience(patience), Rows(LONG));
+    let head = format!("GET /{secret}/list HTTP/1.1\r\nHost: {host}\r\n");
+    let body = format!("POST /{secret}/undo HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000\r\n\r\n");
+    for begin in ["", &head, &body] {
+        let mut stream = TcpStream::connect(&host).unwrap();
+        let begun = Instant::now();
+        stream.write_all(begin.as_bytes()).unwrap();
+        let mut writer = stream.try_clone().unwrap();
+        std::thread::spawn(move || {
+            while writer.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+        // What is still on its way when the server hangs up may take its words along.
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let took = begun.elapsed();
+        assert!(took > patience / 2 && took < 4 * patience, "{begin:?}: {took:?}");
+        assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 408 "), "{}", String::from_utf8_lossy(&answer));
+    }
+    // The same for an answer that the client does not take.
+    let mut stream = TcpStream::connect(&host).unwrap();
+    write!(stream, "{head}\r\n").unwrap();
+    std::thread::sleep(3 * patience);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(answer.starts_with(b"HTTP/1.1 200 ") && answer.len() < LONG, "{} bytes", answer.len());
+}
+
+#[test]
+fn the_entrance_is_for_its_owner_and_goes_with_the_first_visit() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::bind(0, Store::open(&folder.path().join("d.sqlite"), "f").unwrap()).unwrap();
+    let file = server.entrance_in(folder.path()).unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains(&format!("content=\"0; url={}\"", server.address())), "{text}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let (host, secret) = serve(server, Rows(1));
+    assert_eq!(send(&host, "GET /", &[("Host", &host)], "").0, 403);
+    assert!(file.exists());
+    assert_eq!(send(&host, &format!("GET /{secret}/"), &[("Host", &host)], "").0, 200);
+    assert!(!file.exists());
 }

@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Args;
 use cmrm_data::Fingerprint;
 use cmrm_fit::prepare;
 use cmrm_report::Card;
-use cmrm_review::{Item, Server, Source, Store, csv};
+use cmrm_review::{Action, Item, Server, Source, Store, csv};
 use cmrm_run::{CARDS, Cards, MANY_COLUMNS, RunKind};
 use serde_json::json;
 
 use crate::config;
-use crate::failure::{Failure, Result, in_file};
+use crate::failure::{Failure, INTERRUPTED, Result, in_file};
 use crate::load::load;
 use crate::margins::read_record;
 use crate::run_dir::{RunDir, RunInfo};
@@ -113,13 +113,13 @@ fn serve(
         run.file(STORE).display()
     ));
     if !args.no_open && terminal.bars {
-        open_browser(&address);
+        open_browser(&server, run.path());
     }
     server.run(source).map_err(listening)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn export(run: &RunDir, fingerprint: &str, path: &std::path::Path, terminal: &Terminal) -> Result<ExitCode> {
+fn export(run: &RunDir, fingerprint: &str, path: &Path, terminal: &Terminal) -> Result<ExitCode> {
     let file = run.file(STORE);
     if !file.exists() {
         return Err(Failure::input(format!("{}: no decisions yet; make them with `cmrm review`", file.display())));
@@ -127,7 +127,7 @@ fn export(run: &RunDir, fingerprint: &str, path: &std::path::Path, terminal: &Te
     let decisions = Store::open(&file, fingerprint).and_then(|store| store.decisions()).map_err(Failure::input)?;
     let text = csv(&decisions);
     cmrm_files::write_atomically(path, |file| file.write_all(text.as_bytes())).map_err(|error| in_file(path, error))?;
-    let written = text.lines().count() - 1;
+    let written = decisions.iter().filter(|decision| decision.action != Action::Unsure).count();
     let object = json!({ "schema": "cmrm/review-export/1", "out": path, "decisions": written, "unsure": decisions.len() - written });
     terminal.result(&object, &format!("{}: {written} decisions\n", path.display()))?;
     Ok(ExitCode::SUCCESS)
@@ -206,20 +206,33 @@ impl Source for Pictures {
     }
 }
 
-/// Asks the system to open an address. It is printed anyway, so nothing depends on this.
-fn open_browser(address: &str) {
+/// Asks the system to show the page. The address is printed anyway, so nothing depends on this.
+///
+/// The browser is given a file, not the address: everyone on this machine can read what a program is called with. The file
+/// is in the run's folder, since browsers that run in a sandbox do not see the system's folder for temporary files.
+fn open_browser(server: &Server, folder: &Path) {
+    let Ok(file) = server.entrance_in(folder) else { return };
+    let entrance = server.entrance();
+    // A handler that cannot be set leaves the system's own, and the file, whose secret has gone with the server.
+    let _ = ctrlc::set_handler(move || {
+        entrance.close();
+        std::process::exit(INTERRUPTED.into());
+    });
     let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
     } else if cfg!(windows) {
-        ("cmd", &["/C", "start", ""])
+        ("rundll32", &["url.dll,FileProtocolHandler"])
     } else {
         ("xdg-open", &[])
     };
-    let _ = Command::new(program)
+    let started = Command::new(program)
         .args(before)
-        .arg(address)
+        .arg(file)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
+    if started.is_err() {
+        server.entrance().close();
+    }
 }
