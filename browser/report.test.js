@@ -105,6 +105,9 @@ test("it can be read by everyone: axe, words for every picture, by keyboard alon
   assert.deepEqual(lines.slice(1).map((line) => line.split(",").slice(0, 2).join(",")), [`${decided[0]},keep`, `${decided[1]},relabel`, `${decided[2]},drop`]);
   const clean = JSON.parse(cmrm(where, "clean", "digits", "decisions.csv", "--out", "cleaned.csv", "--json"));
   assert.equal(clean.dropped, 1);
+  // Labels that a spreadsheet would compute are marked, as by `cmrm review`.
+  const cells = await page.evaluate(() => ["=1+1", "-1", "+0.5e3", "+", "'=x", "'x", "@a", "plain", "-1+1"].map((label) => cell(label)));
+  assert.deepEqual(cells, ["'=1+1", "-1", "+0.5e3", "'+", "''=x", "'x", "'@a", "plain", "'-1+1"]);
   assert.deepEqual(faults, []);
   await page.close();
 });
