@@ -9,6 +9,6 @@ mod http;
 mod server;
 mod store;
 
-pub use decision::{Action, Decision, csv};
+pub use decision::{Action, Basis, Decision, csv};
 pub use server::{Item, Server, Source};
 pub use store::Store;
