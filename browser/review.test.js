@@ -81,7 +81,9 @@ test("twenty rows by keyboard; a reload and a killed server lose nothing; clean 
   const [download] = await Promise.all([page.waitForEvent("download"), page.click("#export")]);
   const file = join(where, "decisions.csv");
   await download.saveAs(file);
-  const lines = readFileSync(file, "utf8").trim().split("\n").slice(1).map((line) => line.split(","));
+  const [header, ...lines] = readFileSync(file, "utf8").trim().split("\n").map((line) => line.split(","));
+  assert.deepEqual(header, ["row", "action", "label", "given_label", "fingerprint"]);
+  assert.ok(lines.every((line) => line[3] && line[4].length === 16));
   const of = (action) => lines.filter((line) => line[1] === action).length;
   assert.deepEqual([of("keep"), of("relabel"), of("drop"), lines.length], [3, 13, 2, 18]);
   cmrm(where, "review", "run", "--export", "again.csv");

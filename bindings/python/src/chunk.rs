@@ -61,6 +61,7 @@ fn next_chunk(loaded: &Loaded, before: &Fitted) -> Result<Prepared, cmrm_fit::Er
         split: Split { train: (0..data.len()).collect(), validation: Vec::new(), test: Vec::new() },
         test: None,
         unlabelled: 0,
+        ids: None,
         data,
     })
 }

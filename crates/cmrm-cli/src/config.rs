@@ -1,12 +1,13 @@
 //! Where settings come from: defaults, then a TOML file, then flags.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cmrm_data::preprocess::MissingCells;
 use cmrm_fit::FitConfig;
 
 use crate::args::{FitArgs, ModelArgs, ReadArgs};
 use crate::failure::{Failure, Result, in_file};
+use crate::outputs::{Outputs, same_file};
 
 /// Sets the fields whose flags were given.
 macro_rules! set {
@@ -35,6 +36,12 @@ pub fn resolve(args: &FitArgs) -> Result<FitConfig> {
     config.class_conditional |= args.class_conditional;
     apply(&mut config, &args.read, &args.model);
     check(&config)?;
+    if let Some(out) = &args.out {
+        // A run that goes on may be handed its own settings.
+        let own = |file: &&PathBuf| args.resume && same_file(file, &out.join("config.toml"));
+        let file = args.model.config.as_ref().filter(|file| !own(file)).map(PathBuf::as_path);
+        Outputs::default().reads_settings(&config, file, args.read.cache.as_deref()).run("--out", out)?;
+    }
     Ok(config)
 }
 

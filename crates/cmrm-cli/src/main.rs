@@ -7,6 +7,7 @@ mod args;
 mod audit;
 mod calibration;
 mod config;
+mod decisions;
 mod evaluation;
 mod failure;
 mod fitted;
@@ -15,8 +16,11 @@ mod live_view;
 mod load;
 mod margins;
 mod new_rows;
+mod outputs;
 mod progress;
 mod reporting;
+// Its files are the run's own, and `Outputs::run` has looked at them.
+#[allow(clippy::disallowed_methods)]
 mod run_dir;
 mod sets;
 mod sink;

@@ -1,8 +1,11 @@
 //! The table of what training saw of every row: `margins.parquet` in a run's folder.
 
+use std::collections::HashMap;
+
 use cmrm_data::read::{ReadOptions, Source, read};
 use cmrm_data::table::Values;
 use cmrm_data::{Features, LabelOptions, LabelledRows, Override};
+use cmrm_review::Basis;
 use cmrm_run::{MARGINS, Record};
 
 use crate::failure::{Failure, Result};
@@ -23,4 +26,22 @@ pub fn read_record(run: &RunDir, info: &RunInfo) -> Result<Record> {
     let known = LabelOptions { classes: Some(info.classes.clone()), ..LabelOptions::default() };
     let rivals = LabelledRows::encode(column("rival_label")?, 0, &known).map_err(|e| e.in_file(file.display()))?;
     Ok(Record { margin: numbers("margin")?, rival: rivals.labels.indices, weight: numbers("weight")? })
+}
+
+/// Label and id of every training row, by its place in the data: what decisions on a run's rows were made on.
+pub fn read_basis(run: &RunDir) -> Result<HashMap<u64, Basis>> {
+    let file = run.file(MARGINS);
+    if !file.exists() {
+        return Ok(HashMap::new());
+    }
+    let Features::Table(table) = read(&Source::file(&file), &ReadOptions::default())?.features else {
+        return Err(Failure::input(format!("{}: not a table; fit again", file.display())));
+    };
+    let text = |name: &str, row| table.column(name).and_then(|column| column.text(row)).map(|text| text.into_owned());
+    let basis = |row: usize| {
+        // An image is known by its file.
+        let id = text("id", row).or_else(|| text("file", row));
+        Some((text("row", row)?.parse().ok()?, Basis { given_label: text("given_label", row), id }))
+    };
+    Ok((0..table.rows()).filter_map(basis).collect())
 }

@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use cmrm_data::read::{Opened, ReadOptions, Source, TextOptions, open, read};
+use cmrm_data::read::{Opened, ReadOptions, Source, open, read};
 use cmrm_data::table::{ColumnBuilder, Kind};
-use cmrm_data::write::{write_table, write_table_for_people};
-use cmrm_data::{Column, ColumnRef, Features, Input, LabelOptions, LabelledRows, MissingLabels, Override, Table};
-use cmrm_files::text::spreadsheet_value;
+use cmrm_data::{
+    Column, ColumnRef, Features, Fingerprint, Input, LabelOptions, LabelledRows, MissingLabels, Override, Table,
+};
 
 use crate::args::ReadArgs;
 use crate::failure::{Failure, Result, in_file};
 use crate::load::{Loaded, load, read_options};
+use crate::outputs::{OutFile, Outputs};
 use crate::terminal::Terminal;
 use cmrm_fit::FitConfig;
 
@@ -18,12 +19,16 @@ use cmrm_fit::FitConfig;
 pub struct Whole {
     pub columns: Vec<Column>,
     pub label: usize,
+    /// Which of them names the rows, if the user said so.
+    pub id: Option<usize>,
     /// Labels as names; a missing one stays missing.
     pub labels: Column,
     /// Classes in a fixed order, if the data set has one.
     pub classes: Option<Vec<String>>,
     /// The file's name, for messages.
     pub source: String,
+    /// Fingerprint of the rows, where it is of something else than these columns.
+    read_as: Option<Fingerprint>,
 }
 
 impl Whole {
@@ -45,7 +50,7 @@ impl Whole {
 
     /// Text stays text, so that `007` and `NA` come out as they went in.
     fn of_text(path: &Path, names: &[String], mut options: ReadOptions, terminal: &Terminal) -> Result<Self> {
-        let label = label_column(path, names, &options)?;
+        let (label, id) = (label_column(path, names, &options)?, id_column(path, names, &options)?);
         (options.label, options.id) = (None, None);
         options.overrides = names.iter().map(|name| (name.clone(), Override::Categorical)).collect();
         let missing = std::mem::take(&mut options.text.missing);
@@ -56,32 +61,40 @@ impl Whole {
         let columns = table.columns().to_vec();
         let is_missing = |text: &str| missing.iter().any(|token| token == text.trim());
         let labels = names_of(&columns[label], is_missing);
-        Ok(Whole { columns, label, labels, classes: None, source: path.display().to_string() })
+        Ok(Whole { columns, label, id, labels, classes: None, source: path.display().to_string(), read_as: None })
     }
 
     fn of_columns(path: &Path, names: &[String], options: &ReadOptions) -> Result<Self> {
-        let label = label_column(path, names, options)?;
+        let (label, id) = (label_column(path, names, options)?, id_column(path, names, options)?);
         let table = table_of(read(&Source::file(path), &ReadOptions::default())?.features);
         let columns = table.columns().to_vec();
         let labels = names_of(&columns[label], |_| false);
-        Ok(Whole { columns, label, labels, classes: None, source: path.display().to_string() })
+        Ok(Whole { columns, label, id, labels, classes: None, source: path.display().to_string(), read_as: None })
     }
 
-    /// Features and labels that do not stand in one table: the label becomes the last column.
+    /// Features and labels that are not in one table: the label becomes the last column.
     fn of_input(loaded: Loaded) -> Result<Self> {
-        let Input { features, labels, source, .. } = loaded.train;
+        let read_as = Fingerprint::of_rows(&loaded.train);
+        let Input { features, labels, ids, source } = loaded.train;
         let column = labels.ok_or_else(|| {
             Failure::input(format!(
                 "{source}: there are no labels; name their column with --label or their file with --labels"
             ))
         })?;
         let mut labels = names_of(&column, |_| false);
-        let mut columns = table_of(features).columns().to_vec();
+        let id = ids.is_some().then_some(0);
+        let mut columns: Vec<Column> = ids.into_iter().chain(table_of(features).columns().iter().cloned()).collect();
         while columns.iter().any(|other| other.name == labels.name) {
             labels.name.push('_');
         }
         columns.push(labels.clone());
-        Ok(Whole { label: columns.len() - 1, columns, labels, classes: loaded.classes, source })
+        Ok(Whole { label: columns.len() - 1, id, columns, labels, classes: loaded.classes, source, read_as })
+    }
+
+    /// Fingerprint of the rows: every column but the labels.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let features = || self.columns.iter().enumerate().filter(|(at, _)| *at != self.label).map(|(_, column)| column);
+        self.read_as.clone().unwrap_or_else(|| Fingerprint::of_columns(features()))
     }
 
     /// Number of rows.
@@ -110,23 +123,32 @@ impl Whole {
     }
 
     /// Writes `rows`, or all of them, and the log of what was done; both or neither.
-    pub fn write(self, out: &Path, rows: Option<&[usize]>, log: (&str, Table)) -> Result<PathBuf> {
-        if same_file(out, Path::new(&self.source)) {
-            return Err(Failure::input(format!("{}: this is the data file itself; write to another", out.display())));
-        }
-        let mut log_path = out.as_os_str().to_owned();
-        log_path.push(format!(".{}.csv", log.0));
-        let log_path = PathBuf::from(log_path);
+    pub fn write(self, out: &Rewritten, rows: Option<&[usize]>, log: &Table) -> Result<()> {
         let mut table = Table::new(self.columns)?;
         if let Some(rows) = rows {
             table = table.gather(rows)?;
         }
-        write_table_for_people(&log_path, &log.1)?;
-        if let Err(error) = write_table(out, &table) {
-            std::fs::remove_file(&log_path).map_err(|error| in_file(&log_path, error))?;
-            return Err(error.into());
+        out.log.write_table_for_people(log)?;
+        if let Err(failure) = out.data.write_table(&table) {
+            std::fs::remove_file(out.log.path()).map_err(|error| in_file(out.log.path(), error))?;
+            return Err(failure);
         }
-        Ok(log_path)
+        Ok(())
+    }
+}
+
+/// Where data goes that is written again, and the log of what was changed in it.
+pub struct Rewritten {
+    pub data: OutFile,
+    pub log: OutFile,
+}
+
+impl Rewritten {
+    /// Claims `out`, and beside it the log `out.KIND.csv`.
+    pub fn claim(mut outputs: Outputs, out: &Path, kind: &str) -> Result<Self> {
+        let mut log = out.as_os_str().to_owned();
+        log.push(format!(".{kind}.csv"));
+        Ok(Rewritten { data: outputs.file("--out", out)?, log: outputs.file("--out", &PathBuf::from(log))? })
     }
 }
 
@@ -141,18 +163,6 @@ pub fn settings(data: &str, args: &ReadArgs) -> FitConfig {
         no_header: args.no_header,
         ..FitConfig::default()
     }
-}
-
-/// A table of text with its header, every cell as it stands; in CSV without the mark of a cell that is no formula.
-pub fn read_text(path: &Path) -> Result<Table> {
-    let text = TextOptions { header: Some(true), missing: Vec::new(), ..TextOptions::default() };
-    let mut options = ReadOptions { text, ..ReadOptions::default() };
-    if let Opened::Csv(file) = open(&Source::file(path), &options)? {
-        options.overrides = file.names().iter().map(|name| (name.clone(), Override::Categorical)).collect();
-        let table = table_of(read(&Source::file(path), &options)?.features);
-        return Ok(Table::new(table.columns().iter().map(unmarked).collect())?);
-    }
-    Ok(table_of(read(&Source::file(path), &options)?.features))
 }
 
 /// An array becomes columns `x0`, `x1` and so on.
@@ -188,6 +198,11 @@ fn label_column(path: &Path, names: &[String], options: &ReadOptions) -> Result<
     ColumnRef::resolve(label, names).map_err(|error| error.in_file(path.display()).into())
 }
 
+fn id_column(path: &Path, names: &[String], options: &ReadOptions) -> Result<Option<usize>> {
+    let resolve = |id: &ColumnRef| ColumnRef::resolve(id, names).map_err(|error| error.in_file(path.display()).into());
+    options.id.as_ref().map(resolve).transpose()
+}
+
 fn names_of(column: &Column, is_missing: impl Fn(&str) -> bool) -> Column {
     let mut builder = ColumnBuilder::new(Kind::Categorical);
     for row in 0..column.len() {
@@ -197,20 +212,4 @@ fn names_of(column: &Column, is_missing: impl Fn(&str) -> bool) -> Column {
         }
     }
     builder.finish(column.name.clone())
-}
-
-/// The column of a file made for people (`write_table_for_people`), as it was before its cells were marked.
-fn unmarked(column: &Column) -> Column {
-    let mut builder = ColumnBuilder::new(Kind::Categorical);
-    for row in 0..column.len() {
-        match column.text(row) {
-            Some(cell) => builder.push_name(spreadsheet_value(&cell)),
-            None => builder.push_missing(),
-        }
-    }
-    builder.finish(column.name.clone())
-}
-
-fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

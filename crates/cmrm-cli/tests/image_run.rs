@@ -14,6 +14,7 @@ fn suspects_of_an_image_run_are_files() {
     let (files, classes) = (text(&["train/cat/0.jpg", "train/cat/1.jpg", "train/dog/0.jpg"]), text(&["cat", "dog"]));
     let rows = TrainingRows {
         rows: &[0, 1, 2],
+        ids: &[],
         files: &files,
         classes: &classes,
         labels: &[0, 0, 1],

@@ -46,8 +46,8 @@ fn bad_decisions_are_refused_with_their_place() {
             "row,action,label\n0,keep,\n3,drop,\n",
             "d.csv: row 1, column 'row': the data has 3 rows, 0 to 2; there is no row 3",
         ),
-        ("row,action,label\n-1,drop,\n", "d.csv: row 0, column 'row': '-1' is no row number; use 0 to 2"),
-        ("row,action,label\n0,dorp,\n", "d.csv: row 0, column 'action': 'dorp' is no action, did you mean 'drop'?"),
+        ("row,action,label\n-1,drop,\n", "d.csv: row 0, column 'row': '-1' is not a row number; use 0 to 2"),
+        ("row,action,label\n0,dorp,\n", "d.csv: row 0, column 'action': unknown action 'dorp', did you mean 'drop'?"),
         (
             "row,action,label\n0,relabel,dgo\n",
             "column 'label': 'dgo' is none of the 2 labels in the data, did you mean 'dog'?",

@@ -120,12 +120,28 @@ fn decisions_by_the_true_labels_make_the_next_fit_better() {
             serde_json::from_str(&review.ask(&format!("GET card/{}", items[0]["row"]), "")).unwrap();
         assert_eq!(card["content"]["cells"].as_array().unwrap().len(), 64);
         assert_eq!(card["neighbours"].as_array().unwrap().len(), 6);
+        fs::write(at("downloaded.csv"), review.ask("GET decisions.csv", "")).unwrap();
         decided
     };
     assert!(decided > 200, "{decided}");
 
     let export = json(folder.path(), &["review", "first", "--export", "decisions.csv"]);
     assert_eq!(export["decisions"].as_u64(), Some(decided as u64));
+    // Each decision says what it was made on, by either way out.
+    let exported = fs::read_to_string(at("decisions.csv")).unwrap();
+    assert!(exported.starts_with("row,action,label,given_label,fingerprint\n"), "{exported}");
+    assert_eq!(exported, fs::read_to_string(at("downloaded.csv")).unwrap());
+    let mut sorted: Vec<&str> = noisy.lines().collect();
+    sorted.sort_unstable();
+    fs::write(at("sorted.csv"), format!("{header}\n{}\n", sorted.join("\n"))).unwrap();
+    let other = ["clean", "sorted.csv", "decisions.csv", "--label", &label, "--out", "clean.csv"];
+    assert!(refused(folder.path(), &other).contains("decided on the label "));
+    // A run that an earlier version made has no fingerprint of its rows; the labels are known still.
+    let info = fs::read_to_string(at("first/run.json")).unwrap();
+    let line = info.lines().find(|line| line.contains("rows_fingerprint")).unwrap();
+    fs::write(at("first/run.json"), info.replace(&format!(",\n{line}"), "")).unwrap();
+    json(folder.path(), &["review", "first", "--export", "older.csv"]);
+    assert!(fs::read_to_string(at("older.csv")).unwrap().starts_with("row,action,label,given_label\n"));
     json(folder.path(), &["clean", "noisy.csv", "decisions.csv", "--label", &label, "--out", "clean.csv"]);
     let after = fit("clean.csv", "second");
     assert!(after > before + 0.02, "accuracy {before} before, {after} after");
@@ -166,6 +182,7 @@ fn images_are_shown_as_their_run_kept_them() {
     };
     let card = |row, margin, picture| Card {
         row,
+        id: None,
         given: "cat".into(),
         suggested: "dog".into(),
         margin,

@@ -48,6 +48,16 @@ pub struct Prepared {
     pub test: Option<Dataset>,
     /// Rows without a label, held out.
     pub unlabelled: usize,
+    /// The column of ids, one a row of the data as it was read, if there is one.
+    pub ids: Option<Column>,
+}
+
+impl Prepared {
+    /// The ids of rows by their place in the data; nothing if it has none. A missing id is empty.
+    pub fn ids_of(&self, rows: &[u64]) -> Vec<String> {
+        let Some(ids) = &self.ids else { return Vec::new() };
+        rows.iter().map(|&row| ids.text(row as usize).unwrap_or_default().into_owned()).collect()
+    }
 }
 
 /// Encodes the labels, splits the rows, learns the preprocessing on those to train on, and makes noise. Besides the data
@@ -108,8 +118,8 @@ pub fn prepare(config: &FitConfig, loaded: &Loaded) -> Result<(Prepared, Vec<Str
         data.width(),
         data.classes.len()
     ));
-    let name = loaded.name.clone();
-    Ok((Prepared { name, preprocess, data, weights, clean, split, test, unlabelled: unlabelled.len() }, words))
+    let (name, ids, unlabelled) = (loaded.name.clone(), loaded.train.ids.clone(), unlabelled.len());
+    Ok((Prepared { name, preprocess, data, weights, clean, split, test, unlabelled, ids }, words))
 }
 
 /// What preprocessing has against the rows as they stand in the data.

@@ -50,6 +50,7 @@ pub fn training_rows<'a>(train: &'a Dataset, arm: &'a Trained<f32>, wrong: Optio
     let record = &arm.record;
     TrainingRows {
         rows: &train.rows,
+        ids: &[],
         files: &[],
         classes: &train.classes,
         labels: &train.labels,

@@ -129,6 +129,9 @@ pub struct Pair {
 pub struct Card {
     /// Where it stands in the data, from zero.
     pub row: u64,
+    /// Its id, where the data has a column of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Its label.
     pub given: String,
     /// The label that the model thinks is right.
@@ -308,6 +311,9 @@ pub struct Origin {
     pub version: String,
     /// SHA-256 of features and labels.
     pub fingerprint: String,
+    /// Fingerprint of the data's rows, which decisions carry; earlier reports have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_fingerprint: Option<String>,
     /// The settings, as TOML.
     pub config: String,
 }

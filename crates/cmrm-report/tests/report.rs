@@ -63,6 +63,7 @@ fn full() -> Report {
         },
         suspects: vec![Card {
             row: 7,
+            id: None,
             given: classes[0].clone(),
             suggested: classes[1].clone(),
             margin: -0.9,
@@ -101,6 +102,7 @@ fn full() -> Report {
             threads: 2,
             version: "0.1.0".into(),
             fingerprint: "abc".into(),
+            rows_fingerprint: None,
             config: "data = \"</pre><script>\"".into(),
         },
     }

@@ -11,7 +11,7 @@ mod places;
 mod server;
 mod store;
 
-pub use decision::{Action, Decision, csv};
+pub use decision::{Action, Basis, Decision, csv};
 pub use entrance::Entrance;
 pub use server::{Item, Server, Source};
 pub use store::Store;

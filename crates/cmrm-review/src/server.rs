@@ -11,7 +11,7 @@ use cmrm_report::Card;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::decision::{Action, Decision, csv};
+use crate::decision::{Action, Basis, Decision, csv};
 use crate::entrance::Entrance;
 use crate::http::{Request, Response};
 use crate::places::{Place, Places};
@@ -53,6 +53,14 @@ pub trait Source: Sync {
     fn items(&self) -> Vec<Item>;
     /// One of them, by its place in that list; an error is told to the user.
     fn card(&self, place: usize) -> Result<Card, String>;
+    /// Its id, where the data has a column of them.
+    fn id(&self, _place: usize) -> Option<String> {
+        None
+    }
+    /// Fingerprint of the data's rows, for the file of decisions.
+    fn fingerprint(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A server that listens.
@@ -75,6 +83,18 @@ struct Content<'a> {
     items: Vec<Item>,
     places: HashMap<u64, usize>,
     labels: HashSet<String>,
+}
+
+impl Content<'_> {
+    /// The decisions with what they were made on.
+    fn csv(&self, decisions: &[Decision]) -> String {
+        let basis = |row| {
+            let place = self.places.get(&row).copied();
+            let given_label = place.map(|place| self.items[place].given.clone());
+            Basis { given_label, id: place.and_then(|place| self.source.id(place)) }
+        };
+        csv(decisions, basis, self.source.fingerprint().as_deref())
+    }
 }
 
 impl Server {
@@ -156,7 +176,7 @@ impl Server {
             ("GET", "review.css") => Response::ok("text/css; charset=utf-8", STYLE),
             ("GET", "list") => self.list(content),
             ("GET", "decisions.csv") => match self.store().decisions() {
-                Ok(decisions) => Response::file("text/csv; charset=utf-8", "decisions.csv", csv(&decisions)),
+                Ok(decisions) => Response::file("text/csv; charset=utf-8", "decisions.csv", content.csv(&decisions)),
                 Err(error) => Response::refuse(500, &error),
             },
             ("GET", path) if path.starts_with("card/") => card(&path["card/".len()..], content),

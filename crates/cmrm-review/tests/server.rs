@@ -27,7 +27,15 @@ impl Source for Rows {
     fn card(&self, place: usize) -> Result<Card, String> {
         let content = Content { picture: None, cells: vec![("x".into(), place.to_string())], more: 0 };
         let (given, suggested) = ("a".into(), "<b>".into());
-        Ok(Card { row: 10 * place as u64, given, suggested, margin: -0.5, content, neighbours: Vec::new() })
+        Ok(Card { row: 10 * place as u64, id: None, given, suggested, margin: -0.5, content, neighbours: Vec::new() })
+    }
+
+    fn id(&self, place: usize) -> Option<String> {
+        Some(format!("p{place}"))
+    }
+
+    fn fingerprint(&self) -> Option<String> {
+        Some("f00".into())
     }
 }
 
@@ -132,13 +140,13 @@ fn decisions_are_checked_kept_and_exported() {
         assert_eq!(post("decide", body).0, status, "{body}");
     }
     let csv = || send(&host, &format!("GET /{secret}/decisions.csv"), &headers[..1], "").1;
-    assert_eq!(csv(), "row,action,label\n10,relabel,<b>\n20,drop,\n");
+    assert_eq!(csv(), "row,action,label,given_label,id,fingerprint\n10,relabel,<b>,a,p1,f00\n20,drop,,a,p2,f00\n");
     assert_eq!(post("undo", "{}").1, r#"{"decision":null,"row":0}"#);
     assert_eq!(post("undo", "{}").1, r#"{"decision":null,"row":20}"#);
     // Another server on the same file, as after the first was killed, with another secret.
     let (_, other) = start(&file);
     assert_ne!(other, secret);
-    assert_eq!(csv(), "row,action,label\n10,relabel,<b>\n");
+    assert_eq!(csv(), "row,action,label,given_label,id,fingerprint\n10,relabel,<b>,a,p1,f00\n");
     let card = send(&host, &format!("GET /{secret}/card/20"), &headers[..1], "").1;
     assert!(card.contains(r#""cells":[["x","2"]]"#), "{card}");
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use cmrm_data::{Dataset, Features, ImageShape, Input};
+use cmrm_data::{Column, Dataset, Features, ImageShape, Input};
 use cmrm_report::{Card, Content, Neighbour, Pixels, data_uri};
 
 use crate::error::{Error, Result};
@@ -42,6 +42,8 @@ type Show<'a> = Box<dyn Fn(u64, usize) -> Content + Send + Sync + 'a>;
 /// Training rows as they were read and as they were learned from.
 pub struct Cards<'a> {
     show: Show<'a>,
+    /// The ids of the rows of the data, where it has them.
+    ids: Option<Column>,
     train: Cow<'a, Dataset>,
     record: Record,
     /// Positions of the rows that are not doubted, by label.
@@ -55,8 +57,8 @@ impl<'a> Cards<'a> {
         if let Some(row) = train.rows.iter().find(|&&row| row >= rows) {
             return Err(Error::Mismatch(format!("{}: {rows} rows, but the run has trained on row {row}", raw.source)));
         }
-        let range = pixel_range(&raw.features);
-        Cards::showing(Box::new(move |row, columns| content(&raw, range, row as usize, columns)), train, record)
+        let (range, ids) = (pixel_range(&raw.features), raw.ids.clone());
+        Cards::showing(Box::new(move |row, columns| content(&raw, range, row as usize, columns)), ids, train, record)
     }
 
     /// Rows that are images, each of them `picture` of its place in the data; neighbours are near in the features of
@@ -67,10 +69,10 @@ impl<'a> Cards<'a> {
         picture: &'a (dyn Fn(u64) -> Option<String> + Send + Sync),
     ) -> Result<Self> {
         let show = move |row, _| Content { picture: picture(row), cells: Vec::new(), more: 0 };
-        Cards::showing(Box::new(show), train, record)
+        Cards::showing(Box::new(show), None, train, record)
     }
 
-    fn showing(show: Show<'a>, train: Cow<'a, Dataset>, record: Record) -> Result<Self> {
+    fn showing(show: Show<'a>, ids: Option<Column>, train: Cow<'a, Dataset>, record: Record) -> Result<Self> {
         if record.margin.len() != train.len() || record.weight.len() != train.len() || record.rival.len() != train.len()
         {
             let (found, expected) = (record.margin.len(), train.len());
@@ -84,7 +86,7 @@ impl<'a> Cards<'a> {
                 trusted[label as usize].push(at);
             }
         }
-        Ok(Cards { show, train, record, trusted })
+        Ok(Cards { show, ids, train, record, trusted })
     }
 
     /// Positions of the doubted rows, most doubtful first.
@@ -104,6 +106,11 @@ impl<'a> Cards<'a> {
     /// Where a row stands in the data.
     pub fn row(&self, at: usize) -> u64 {
         self.train.rows[at]
+    }
+
+    /// Its id, where the data has a column of them.
+    pub fn id(&self, at: usize) -> Option<String> {
+        self.ids.as_ref()?.text(self.row(at) as usize).map(Cow::into_owned)
     }
 
     /// Its margin in the last epoch.
@@ -126,6 +133,7 @@ impl<'a> Cards<'a> {
         }
         Card {
             row: self.row(at),
+            id: self.id(at),
             given: given.into(),
             suggested: suggested.into(),
             margin: self.margin(at),

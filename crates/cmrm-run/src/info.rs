@@ -35,12 +35,24 @@ pub struct RunInfo {
     pub chosen: String,
     /// SHA-256 of the features and labels that were trained on.
     pub fingerprint: String,
+    /// Fingerprint of the rows of the data (`Fingerprint::of_rows`), for decisions on them; earlier runs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_fingerprint: Option<String>,
 }
 
 impl RunInfo {
     /// Of this version.
     pub fn new(classes: Vec<String>, arms: Vec<String>, chosen: String, fingerprint: String) -> Self {
         let version = env!("CARGO_PKG_VERSION").into();
-        RunInfo { format: FORMAT, version, kind: RunKind::Rows, classes, arms, chosen, fingerprint }
+        RunInfo {
+            format: FORMAT,
+            version,
+            kind: RunKind::Rows,
+            classes,
+            arms,
+            chosen,
+            fingerprint,
+            rows_fingerprint: None,
+        }
     }
 }

@@ -80,6 +80,7 @@ pub fn report(found: Found<'_>) -> Result<Report> {
             threads: summary.threads,
             version: summary.version.clone(),
             fingerprint: summary.fingerprint.clone(),
+            rows_fingerprint: None,
             config: found.config,
         },
     })

@@ -15,6 +15,8 @@ pub const MARGINS: &str = "margins.parquet";
 pub struct TrainingRows<'a> {
     /// Where each row stands in the data.
     pub rows: &'a [u64],
+    /// The id of each row, where the data has a column of them; else empty.
+    pub ids: &'a [String],
     /// The file of each row, where each has one; else empty.
     pub files: &'a [String],
     /// Names of the classes.
@@ -62,8 +64,10 @@ impl TrainingRows<'_> {
         let numbers = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>();
         let names = |labels: &[u32]| labels.iter().map(|&label| self.name(label)).collect::<Vec<&str>>();
         let mut columns = vec![Column::numeric("row", self.rows.iter().map(|&row| row as f64).collect())];
-        if !self.files.is_empty() {
-            columns.push(Column::categorical("file", &self.files.iter().map(String::as_str).collect::<Vec<_>>()));
+        for (name, cells) in [("id", self.ids), ("file", self.files)] {
+            if !cells.is_empty() {
+                columns.push(Column::categorical(name, cells));
+            }
         }
         columns.extend([
             Column::categorical("given_label", &names(self.labels)),

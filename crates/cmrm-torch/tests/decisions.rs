@@ -47,6 +47,29 @@ fn decisions_that_cannot_be_are_refused() {
         let message = decide(&mut set(10), text).unwrap_err().to_string();
         assert!(message.contains("decisions.csv") && message.contains(why), "{message}");
     }
+    // What was decided on is compared with what is there.
+    let with_basis = |text: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("decisions.csv");
+        std::fs::write(&path, format!("row,action,label,given_label,id\n{text}")).unwrap();
+        let mut set = set(10);
+        set.train.files = (0..10).map(|at| format!("train/{at}.png")).collect();
+        apply_decisions(&mut set, &path).map(|decided| (decided, set))
+    };
+    let own = set(10).train.labels;
+    let other = (own[4] + 1) % 2;
+    let (decided, moved) = with_basis(&format!("9,drop,,{},train/4.png\n", own[4])).unwrap();
+    assert_eq!((decided.dropped, moved.train.rows.contains(&4)), (1, false));
+    for (text, why) in [
+        (
+            format!("4,drop,,{other},train/4.png\n"),
+            format!("decided on the label '{other}', but image 4 has '{}'", own[4]),
+        ),
+        (format!("4,drop,,{},train/x.png\n", own[4]), "there is no image file 'train/x.png'".into()),
+    ] {
+        let message = with_basis(&text).map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains(&why), "{message}");
+    }
     let noisy = "decisions = 'd.csv'\nnoise = 'symmetric:0.2'\nepochs = 1\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a'";
     assert!(plan(noisy).runs().unwrap_err().to_string().contains("`noise` is none"));
 }

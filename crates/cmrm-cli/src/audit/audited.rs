@@ -20,6 +20,8 @@ pub struct Audited {
     pub audit: Audit,
     /// Where each row stands in the data.
     pub rows: Vec<u64>,
+    /// The id of each row, where the data has a column of them; else empty.
+    pub ids: Vec<String>,
     /// The file of each row, where each is one; else empty.
     pub files: Vec<String>,
     pub labels: Vec<u32>,
@@ -56,9 +58,10 @@ impl Audited {
             Column::categorical("suggested_label", &names(&audit.suggested_label)),
             Column::numeric("margin", numbers(&audit.margin)),
         ];
-        if !self.files.is_empty() {
-            let files: Vec<&str> = order().map(|at| self.files[at].as_str()).collect();
-            columns.insert(1, Column::categorical("file", &files));
+        for (name, cells) in [("file", &self.files), ("id", &self.ids)] {
+            if !cells.is_empty() {
+                columns.insert(1, Column::categorical(name, &order().map(|at| &cells[at]).collect::<Vec<_>>()));
+            }
         }
         for (name, values) in &self.more {
             columns.push(Column::numeric(*name, order().map(|at| values[at]).collect()));
@@ -97,8 +100,10 @@ impl Audited {
                 "suggested_label": self.name(self.audit.suggested_label[at]), "margin": tidy(self.audit.margin[at]),
                 "rank": self.audit.rank[at],
             });
-            if let Some(file) = self.files.get(at) {
-                row["file"] = file.as_str().into();
+            for (name, cells) in [("file", &self.files), ("id", &self.ids)] {
+                if let Some(cell) = cells.get(at) {
+                    row[name] = cell.as_str().into();
+                }
             }
             for (name, values) in &self.more {
                 row[*name] = values[at].into();

@@ -5,10 +5,9 @@ use std::path::Path;
 use cmrm::Matrix;
 use cmrm::audit::{AuditOptions, rank};
 use cmrm::rng::Rng;
-use cmrm_data::atomic::atomic_write;
 use cmrm_data::preprocess::Preprocess;
 use cmrm_data::write::NpyWriter;
-use cmrm_data::{LabelOptions, LabelledRows, MissingLabels};
+use cmrm_data::{Column, LabelOptions, LabelledRows, MissingLabels};
 use cmrm_fit::{FitConfig, arms, draw};
 use cmrm_train::train::{Arm, Examples, Trainer};
 use rayon::prelude::*;
@@ -17,6 +16,8 @@ use super::Audited;
 use crate::failure::{Failure, Result};
 use crate::fold_progress::FoldProgress;
 use crate::load::{Loaded, load};
+use crate::outputs::OutFile;
+use crate::sink::in_output;
 use crate::terminal::Terminal;
 
 /// Stream of the generator that folds are drawn from.
@@ -31,7 +32,7 @@ pub struct Folds<'a> {
     pub no_envelope: bool,
     pub cache: Option<&'a Path>,
     /// Where the probabilities go, if they are wanted.
-    pub probabilities_out: Option<&'a Path>,
+    pub probabilities_out: Option<OutFile>,
 }
 
 /// Trains once a fold, in parallel, on the rows outside it; preprocessing is learned there too.
@@ -74,14 +75,15 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
     said.sort();
     said.dedup();
     said.iter().for_each(|note| terminal.say(format!("note: {note}")));
-    if let Some(path) = folds.probabilities_out {
-        write_probabilities(path, &probabilities, width)?;
+    if let Some(out) = &folds.probabilities_out {
+        write_probabilities(out, &probabilities, width)?;
     }
     let audit = rank(Matrix::new(&probabilities, width)?, labels, options)?;
     let first_row = loaded.train.features.first_row();
     Ok(Audited {
         audit,
         rows: labelled.rows.iter().map(|&row| first_row + row as u64).collect(),
+        ids: loaded.train.ids.as_ref().map(|ids| texts(ids, &labelled.rows)).unwrap_or_default(),
         files: Vec::new(),
         labels: labels.clone(),
         classes: classes.clone(),
@@ -177,12 +179,18 @@ impl Fold<'_> {
     }
 }
 
-fn write_probabilities(path: &Path, probabilities: &[f32], width: usize) -> Result<()> {
-    Ok(atomic_write(path, |file| {
+fn write_probabilities(out: &OutFile, probabilities: &[f32], width: usize) -> Result<()> {
+    let written = out.write_with(|file| {
         let mut writer = NpyWriter::new(file, width)?;
         writer.write(probabilities)?;
         writer.finish()
-    })?)
+    });
+    written.map_err(|error| in_output(error, out.path().display()))
+}
+
+/// The cells of these rows; a missing one is empty.
+fn texts(column: &Column, rows: &[usize]) -> Vec<String> {
+    rows.iter().map(|&row| column.text(row).unwrap_or_default().into_owned()).collect()
 }
 
 /// Which labels are wrong, for data sets that say so.

@@ -50,6 +50,6 @@ pub fn from_run(path: &Path) -> Result<Audited> {
     };
     let rows = numbers("row")?.into_iter().map(|row| row as u64).collect();
     let names = |files: &Column| (0..files.len()).map(|row| files.text(row).unwrap_or_default().into_owned()).collect();
-    let files = table.column("file").map(names).unwrap_or_default();
-    Ok(Audited { audit, rows, files, labels, classes: info.classes, more, wrong, source: path.to_owned() })
+    let [ids, files] = ["id", "file"].map(|name| table.column(name).map(names).unwrap_or_default());
+    Ok(Audited { audit, rows, ids, files, labels, classes: info.classes, more, wrong, source: path.to_owned() })
 }

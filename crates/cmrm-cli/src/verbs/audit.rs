@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use cmrm::audit::{AuditConfig, Filter, ScoreMethod};
-use cmrm_data::write::write_table_for_people;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -13,6 +12,7 @@ use crate::args::{ModelArgs, ReadArgs};
 use crate::audit::{Audited, Folds, from_folds, from_probabilities, from_run};
 use crate::config;
 use crate::failure::{FINDINGS, Failure, Result};
+use crate::outputs::{OutFile, Outputs};
 use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
@@ -60,9 +60,9 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
     if let Some(share) = args.fail_above.filter(|share| !(0.0..=1.0).contains(share)) {
         return Err(Failure::input(format!("--fail-above {share} is out of range: expected a share from 0 to 1")));
     }
-    let audited = audit(args, terminal)?;
-    if let Some(out) = &args.out {
-        write_table_for_people(out, &audited.table()?)?;
+    let (audited, out) = audit(args, terminal)?;
+    if let Some(out) = out {
+        out.write_table_for_people(&audited.table()?)?;
     }
     let share = audited.share();
     let failed = args.fail_above.is_some_and(|limit| share > limit);
@@ -75,7 +75,9 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<Audited> {
+/// What was found, and where the table of it goes. The file is claimed before the work begins.
+fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFile>)> {
+    let claim = |outputs: &mut Outputs| args.out.as_deref().map(|out| outputs.file("--out", out)).transpose();
     // The margin ranked wrong human labels better than the probability of the label, which cleanlab ranks by.
     let score = args.score.unwrap_or(ScoreMethod::NormalizedMargin);
     let options =
@@ -83,9 +85,14 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<Audited> {
     match (&args.of, args.folds, &args.pred_probs) {
         (Some(data), Some(count), _) => {
             let config = config::resolve_for(data, &args.read, &args.model)?;
-            let (cache, probabilities_out) = (args.read.cache.as_deref(), args.probabilities_out.as_deref());
-            let folds = Folds { config: &config, count, no_envelope: args.no_envelope, cache, probabilities_out };
-            from_folds(&folds, &options, terminal)
+            let (cache, no_envelope) = (args.read.cache.as_deref(), args.no_envelope);
+            let mut outputs = Outputs::default().reads_settings(&config, args.model.config.as_deref(), cache);
+            let out = claim(&mut outputs)?;
+            let probabilities_out = args.probabilities_out.as_deref();
+            let probabilities_out =
+                probabilities_out.map(|path| outputs.file("--probabilities-out", path)).transpose()?;
+            let folds = Folds { config: &config, count, no_envelope, cache, probabilities_out };
+            Ok((from_folds(&folds, &options, terminal)?, out))
         }
         (Some(run), None, _) => {
             if args.read != ReadArgs::default() || args.model != ModelArgs::default() {
@@ -100,15 +107,19 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<Audited> {
                      ranked by its margins"
                 )));
             }
-            from_run(Path::new(run))
+            let out = claim(&mut Outputs::default().reads_run(Path::new(run)))?;
+            Ok((from_run(Path::new(run))?, out))
         }
         (None, _, Some(probabilities)) => {
             let rest = ReadArgs { labels: None, ..args.read.clone() };
             if rest != ReadArgs::default() || args.model != ModelArgs::default() {
                 return Err(Failure::input("--pred-probs takes --labels FILE and no flag of reading or training"));
             }
-            let missing = || Failure::input("--pred-probs needs --labels FILE");
-            from_probabilities(probabilities, args.read.labels.as_deref().ok_or_else(missing)?, &options)
+            let labels = args.read.labels.as_deref();
+            let labels = labels.ok_or_else(|| Failure::input("--pred-probs needs --labels FILE"))?;
+            let outputs = Outputs::default().reads("the file of probabilities itself", probabilities);
+            let out = claim(&mut outputs.reads("the file of labels itself", labels))?;
+            Ok((from_probabilities(probabilities, labels, &options)?, out))
         }
         (None, _, None) => Err(Failure::input("name a run, or data and --folds K, or both --pred-probs and --labels")),
     }

@@ -9,6 +9,7 @@ use indicatif::HumanBytes;
 use serde_json::{Value, json};
 
 use crate::failure::{FINDINGS, Failure, Result};
+use crate::outputs::same_file;
 use crate::progress::watch_interrupts;
 use crate::terminal::Terminal;
 use crate::transfer_bar::TransferBar;
@@ -57,15 +58,25 @@ pub fn run(verb: &DataVerb, terminal: &Terminal) -> Result<ExitCode> {
     match verb {
         DataVerb::List { cache } => list(&Cache::locate(cache.as_deref())?, terminal),
         DataVerb::Fetch { names, from, force, cache } => {
+            let (cache, entries) = (Cache::locate(cache.as_deref())?, entries(names)?);
             let source = match from {
                 Some(folder) if !folder.is_dir() => {
                     return Err(Failure::input(format!("{}: not a folder; --from names one", folder.display())));
                 }
-                Some(folder) => Source::Folder(folder.clone()),
+                Some(folder) => {
+                    let written = entries.iter().map(|entry| cache.folder(entry)).chain([cache.root().to_owned()]);
+                    if let Some(own) = written.into_iter().find(|own| same_file(own, folder)) {
+                        return Err(Failure::input(format!(
+                            "--from {}: this is the cache itself ({}), which the command writes to; name another folder",
+                            folder.display(),
+                            own.display()
+                        )));
+                    }
+                    Source::Folder(folder.clone())
+                }
                 None => Source::Network(Network::default()),
             };
-            let fetch = Fetch { cache: Cache::locate(cache.as_deref())?, source, force: *force };
-            fetch_all(&fetch, &entries(names)?, terminal)
+            fetch_all(&Fetch { cache, source, force: *force }, &entries, terminal)
         }
         DataVerb::Verify { names, cache } => verify(&entries(names)?, &Cache::locate(cache.as_deref())?, terminal),
     }

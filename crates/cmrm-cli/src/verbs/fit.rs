@@ -7,7 +7,7 @@ use cmrm_fit::{
     FitConfig, Material, Parts, Prepared, TrainingParts, auto_candidates, judged, known_wrong, prepare, rows_to_search,
     summarise, trainer, training_rows,
 };
-use cmrm_run::{BASE, MARGINS};
+use cmrm_run::{BASE, MARGINS, TrainingRows};
 use cmrm_train::Checkpoint;
 use cmrm_train::train::{EpochStats, Trained};
 use cmrm_train::tune::{SearchConfig, Setting, choose};
@@ -142,7 +142,8 @@ fn finish(
     let robust = trained.iter().rfind(|arm| arm.name != BASE || trained.len() == 1);
     let robust = robust.ok_or_else(|| Failure::input("no arm was trained"))?;
     let wrong = known_wrong(prepared);
-    let rows = training_rows(train, robust, wrong.as_deref());
+    let ids = prepared.ids_of(&train.rows);
+    let rows = TrainingRows { ids: &ids, ..training_rows(train, robust, wrong.as_deref()) };
     rows.write(&run.file(MARGINS))?;
     if !validation.is_empty() {
         for arm in trained {
@@ -169,8 +170,8 @@ fn finish(
     };
     let material =
         Material { config, prepared, train, trained, robust, rows: &rows, history, summary: &summary, sensitivity };
-    reporting::write(run, material, args.read.cache.as_deref(), terminal)?;
+    let rows_fingerprint = reporting::write(run, material, args.read.cache.as_deref(), terminal)?;
     // Last of all: a folder with this file is a finished run.
-    run.write_json("run.json", &info)?;
+    run.write_json("run.json", &RunInfo { rows_fingerprint, ..info })?;
     Ok(summary)
 }

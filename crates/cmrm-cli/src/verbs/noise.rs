@@ -13,8 +13,9 @@ use serde_json::json;
 use crate::args::ReadArgs;
 use crate::failure::Result;
 use crate::load::load;
+use crate::outputs::Outputs;
 use crate::terminal::Terminal;
-use crate::whole::{Whole, settings};
+use crate::whole::{Rewritten, Whole, settings};
 
 #[derive(Debug, Args)]
 pub struct NoiseArgs {
@@ -34,6 +35,7 @@ pub struct NoiseArgs {
 }
 
 pub fn run(args: &NoiseArgs, terminal: &Terminal) -> Result<ExitCode> {
+    let out = Rewritten::claim(Outputs::default().reads_with(&args.data, &args.read), &args.out, "flipped")?;
     let mut whole = Whole::read(&args.data, &args.read, terminal)?;
     let labelled = whole.encode()?;
     let (labels, classes) = (&labelled.labels.indices, &labelled.labels.classes);
@@ -62,7 +64,8 @@ pub fn run(args: &NoiseArgs, terminal: &Terminal) -> Result<ExitCode> {
         Column::categorical("original", &pick(labels)),
         Column::categorical("new", &pick(&made.labels)),
     ])?;
-    let log = whole.write(&args.out, None, ("flipped", log))?;
+    whole.write(&out, None, &log)?;
+    let log = out.log.path();
     let object = json!({
         "schema": "cmrm/noise/1", "data": args.data, "kind": args.kind, "seed": args.seed, "rows": labels.len(),
         "flipped": made.flipped.len(), "rate": made.rate(), "out": args.out, "log": log,

@@ -1,6 +1,6 @@
 //! `cmrm predict`: labels, confidence, probabilities and prediction sets for new rows.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -15,6 +15,7 @@ use crate::args::ReadArgs;
 use crate::failure::{Failure, Result, in_file};
 use crate::fitted::{Fitted, Wanted};
 use crate::new_rows::{Block, NewRows};
+use crate::outputs::{OutFile, Outputs};
 use crate::sets::{ScoreArgs, calibrate};
 use crate::sink::{OutFormat, Sink, in_output, is_closed_pipe};
 use crate::terminal::Terminal;
@@ -44,6 +45,8 @@ pub struct PredictArgs {
 }
 
 pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
+    let mut outputs = Outputs::default().reads_run(&args.run).reads_with(&args.data, &args.read);
+    let out = args.out.as_deref().map(|path| outputs.file("--out", path)).transpose()?;
     let format = args.out.as_deref().map(OutFormat::of).transpose()?;
     if format == Some(OutFormat::Npy) && args.coverage.is_some() {
         return Err(Failure::input(
@@ -65,9 +68,9 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
     head.insert("arm".into(), arm.as_str().into());
     head.insert("coverage".into(), json!(args.coverage));
     head.insert("version".into(), env!("CARGO_PKG_VERSION").into());
-    match (&args.out, format) {
-        (Some(path), Some(format)) => {
-            let count = to_file(&job, &mut rows, path, format)?;
+    match (&out, format) {
+        (Some(out), Some(format)) => {
+            let (count, path) = (to_file(&job, &mut rows, out, format)?, out.path());
             terminal.say(format!("{count} rows predicted by the arm {arm}, written to {}", path.display()));
             if terminal.json() {
                 head.insert("out".into(), path.display().to_string().into());
@@ -92,8 +95,9 @@ impl From<std::io::Error> for Stopped {
     }
 }
 
-fn to_file(job: &Job<'_>, rows: &mut NewRows<'_>, path: &Path, format: OutFormat) -> Result<u64> {
-    let written = cmrm_files::write_atomically(path, |file| {
+fn to_file(job: &Job<'_>, rows: &mut NewRows<'_>, out: &OutFile, format: OutFormat) -> Result<u64> {
+    let path = out.path();
+    let written = out.write_with(|file| {
         let failed = |error: cmrm_data::Error| in_output(error, path.display());
         let mut fill = || -> Result<u64> {
             let mut sink = Sink::file(file, format, job.fitted.info.classes.len()).map_err(failed)?;

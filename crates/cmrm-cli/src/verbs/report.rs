@@ -1,13 +1,13 @@
 //! `cmrm report`: what a run found, again: as text, as a page, as figures.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use cmrm_report::{Report, SCHEMA, encode_png, figures, raster, svg};
 
 use crate::failure::{Failure, Result, in_file};
+use crate::outputs::Outputs;
 use crate::run_dir::RunDir;
 use crate::terminal::Terminal;
 
@@ -42,23 +42,27 @@ pub fn run(args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
 
 fn write_files(run: &RunDir, args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
     let report = read(run)?;
-    let mut written = Vec::new();
-    if let Some(path) = &args.html {
-        write(path, cmrm_report::page(&report).as_bytes())?;
-        written.push(path.clone());
-    }
+    // Every file is claimed before the first is written.
+    let mut outputs = Outputs::default().reads_run(run.path());
+    let page = args.html.as_deref().map(|path| outputs.file("--html", path)).transpose()?;
+    let mut drawn = Vec::new();
     if let Some(folder) = &args.figures {
-        std::fs::create_dir_all(folder).map_err(|error| in_file(folder, error))?;
         for figure in figures(&report) {
-            let path = folder.join(format!("{}.svg", figure.id));
-            write(&path, svg(&figure).as_bytes())?;
-            written.push(path);
-            let pixels = raster(&figure.scene, SCALE).and_then(|pixels| encode_png(&pixels));
-            let pixels = pixels.ok_or_else(|| Failure::input(format!("figure {}: cannot be drawn", figure.id)))?;
-            let path = folder.join(format!("{}.png", figure.id));
-            write(&path, &pixels)?;
-            written.push(path);
+            let mut claim = |kind: &str| outputs.file("--figures", &folder.join(format!("{}.{kind}", figure.id)));
+            drawn.push((claim("svg")?, claim("png")?, figure));
         }
+        std::fs::create_dir_all(folder).map_err(|error| in_file(folder, error))?;
+    }
+    let mut written = Vec::new();
+    if let Some(file) = page {
+        file.write(cmrm_report::page(&report).as_bytes())?;
+        written.push(file.path().to_owned());
+    }
+    for (vector, pixels, figure) in drawn {
+        vector.write(svg(&figure).as_bytes())?;
+        let image = raster(&figure.scene, SCALE).and_then(|image| encode_png(&image));
+        pixels.write(&image.ok_or_else(|| Failure::input(format!("figure {}: cannot be drawn", figure.id)))?)?;
+        written.extend([vector.path().to_owned(), pixels.path().to_owned()]);
     }
     let object = serde_json::json!({ "schema": "cmrm/report-files/1", "run": run.path(), "files": written });
     let lines: String = written.iter().map(|path| format!("{}\n", path.display())).collect();
@@ -82,8 +86,4 @@ pub fn read(run: &RunDir) -> Result<Report> {
         )));
     }
     Ok(report)
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    cmrm_files::write_atomically(path, |file| file.write_all(bytes)).map_err(|error| in_file(path, error))
 }

@@ -1,6 +1,5 @@
 //! `cmrm reproduce`: the paper's tables and figures again.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use cmrm_data::catalogue::Cache;
 use cmrm_reproduce::{Block, Event, Experiment, Options, Results, Shard, all, csv, find, html, latex, markdown};
 
 use crate::failure::{FINDINGS, Failure, Result, in_file};
+use crate::outputs::{OutFile, Outputs};
 use crate::terminal::Terminal;
 
 /// Folder of the figures, beside the report.
@@ -174,6 +174,10 @@ fn report(args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
         terminal.data(markdown(&report.document, FIGURES).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     };
+    let mut outputs = args.cells.iter().fold(Outputs::default(), |outputs, cells| outputs.reads_results(cells));
+    for name in &args.names {
+        outputs = outputs.reads("the file of the experiment itself", Path::new(name));
+    }
     let figures = folder.join(FIGURES);
     std::fs::create_dir_all(&figures).map_err(|error| in_file(&figures, error))?;
     let mut files = vec![
@@ -187,9 +191,9 @@ fn report(args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
             files.push((figures.join(format!("{file}.svg")), cmrm_report::svg(figure)));
         }
     }
-    for (path, text) in &files {
-        cmrm_files::write_atomically(path, |file| file.write_all(text.as_bytes()))
-            .map_err(|error| in_file(path, error))?;
+    let claimed: Vec<OutFile> = files.iter().map(|(path, _)| outputs.file("--out", path)).collect::<Result<_>>()?;
+    for (file, (_, text)) in claimed.iter().zip(&files) {
+        file.write(text.as_bytes())?;
     }
     let paths: Vec<&PathBuf> = files.iter().map(|(path, _)| path).collect();
     let object = serde_json::json!({ "schema": "cmrm/reproduce-report/1", "cells": results.len(), "files": paths });

@@ -1,7 +1,6 @@
 //! `cmrm review`: doubtful rows one at a time, on a page that this machine alone can open.
 
 use std::borrow::Cow;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -9,14 +8,15 @@ use clap::Args;
 use cmrm_data::Fingerprint;
 use cmrm_fit::prepare;
 use cmrm_report::Card;
-use cmrm_review::{Action, Item, Server, Source, Store, csv};
+use cmrm_review::{Action, Basis, Item, Server, Source, Store, csv};
 use cmrm_run::{CARDS, Cards, MANY_COLUMNS, RunKind};
 use serde_json::json;
 
 use crate::config;
-use crate::failure::{Failure, INTERRUPTED, Result, in_file};
+use crate::failure::{Failure, INTERRUPTED, Result};
 use crate::load::load;
-use crate::margins::read_record;
+use crate::margins::{read_basis, read_record};
+use crate::outputs::Outputs;
 use crate::run_dir::{RunDir, RunInfo};
 use crate::terminal::Terminal;
 
@@ -47,7 +47,7 @@ pub struct ReviewArgs {
 pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     let (run, info) = RunDir::open(&args.run)?;
     if let Some(path) = &args.export {
-        return export(&run, &info.fingerprint, path, terminal);
+        return export(&run, &info, path, terminal);
     }
     if info.kind == RunKind::Images {
         return review_images(&run, &info, args, terminal);
@@ -56,10 +56,13 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     if let Some(data) = &args.data {
         config.data.clone_from(data);
     }
+    let reads = Outputs::default().reads_settings(&config, None, args.cache.as_deref());
+    reads.run("decisions go to", run.path())?;
     let loaded = load(&config, args.cache.as_deref()).map_err(|failure| {
         Failure::input(format!("{failure}; the review shows rows of the data: if it has moved, name it with --data"))
     })?;
     let (prepared, _) = prepare(&config, &loaded)?;
+    let fingerprint = Fingerprint::of_rows(&loaded.train).map(|fingerprint| fingerprint.0);
     let (title, raw) = (loaded.name, loaded.train);
     let train = prepared.data.gather(&prepared.split.train)?;
     if Fingerprint::of(&train).0 != info.fingerprint {
@@ -70,7 +73,8 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
         )));
     }
     let record = read_record(&run, &info)?;
-    let cards = Rows::new(title, info.classes.clone(), Cards::new(raw, Cow::Owned(train), record)?);
+    let cards = Cards::new(raw, Cow::Owned(train), record)?;
+    let cards = Rows { title, classes: info.classes.clone(), doubted: cards.suspects(), cards, fingerprint };
     if let Some(noise) = &config.noise {
         terminal.say(format!(
             "note: the labels shown were made wrong by --noise {noise}; the data file does not have them"
@@ -119,16 +123,25 @@ fn serve(
     Ok(ExitCode::SUCCESS)
 }
 
-fn export(run: &RunDir, fingerprint: &str, path: &Path, terminal: &Terminal) -> Result<ExitCode> {
+fn export(run: &RunDir, info: &RunInfo, path: &Path, terminal: &Terminal) -> Result<ExitCode> {
+    let mut outputs = Outputs::default().reads_run(run.path());
+    // The export does not read the data, but the decisions are about it: it must not be lost either.
+    if let Ok(config) = config::read(&run.file("config.toml")) {
+        outputs = outputs.reads_settings(&config, None, None);
+    }
+    let out = outputs.file("--export", path)?;
     let file = run.file(STORE);
     if !file.exists() {
         return Err(Failure::input(format!("{}: no decisions yet; make them with `cmrm review`", file.display())));
     }
-    let decisions = Store::open(&file, fingerprint).and_then(|store| store.decisions()).map_err(Failure::input)?;
-    let text = csv(&decisions);
-    cmrm_files::write_atomically(path, |file| file.write_all(text.as_bytes())).map_err(|error| in_file(path, error))?;
-    let written = decisions.iter().filter(|decision| decision.action != Action::Unsure).count();
-    let object = json!({ "schema": "cmrm/review-export/1", "out": path, "decisions": written, "unsure": decisions.len() - written });
+    let decisions =
+        Store::open(&file, &info.fingerprint).and_then(|store| store.decisions()).map_err(Failure::input)?;
+    let known = read_basis(run)?;
+    let basis = |row| known.get(&row).cloned().unwrap_or_else(Basis::default);
+    out.write(csv(&decisions, basis, info.rows_fingerprint.as_deref()).as_bytes())?;
+    let unsure = decisions.iter().filter(|decision| decision.action == Action::Unsure).count();
+    let written = decisions.len() - unsure;
+    let object = json!({ "schema": "cmrm/review-export/1", "out": path, "decisions": written, "unsure": unsure });
     terminal.result(&object, &format!("{}: {written} decisions\n", path.display()))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -140,12 +153,7 @@ struct Rows {
     cards: Cards<'static>,
     /// Positions of the doubted rows among the training rows.
     doubted: Vec<usize>,
-}
-
-impl Rows {
-    fn new(title: String, classes: Vec<String>, cards: Cards<'static>) -> Self {
-        Rows { title, classes, doubted: cards.suspects(), cards }
-    }
+    fingerprint: Option<String>,
 }
 
 impl Source for Rows {
@@ -172,6 +180,14 @@ impl Source for Rows {
 
     fn card(&self, place: usize) -> std::result::Result<Card, String> {
         Ok(self.cards.card(self.doubted[place], MANY_COLUMNS))
+    }
+
+    fn id(&self, place: usize) -> Option<String> {
+        self.cards.id(self.doubted[place])
+    }
+
+    fn fingerprint(&self) -> Option<String> {
+        self.fingerprint.clone()
     }
 }
 

@@ -162,4 +162,33 @@ cases! {
             files::npy(&f.join("p.npy"), "(3, 2)", &[0.9, 0.1, 2.5, -1.5, 0.5, 0.5]);
             fs::write(f.join("y.csv"), "0\n1\n1\n").unwrap();
         }, "audit --pred-probs p.npy --labels y.csv", ["p.npy", "row 1"];
+    decided_on_other_labels: "decisions on a table whose rows have been reordered since", |f| {
+            fs::write(f.join("sorted.csv"), "x,kind\n1,cat\n2,cat\n3,dog\n").unwrap();
+            fs::write(f.join("d.csv"), "row,action,label,given_label\n1,relabel,cat,dog\n").unwrap();
+        }, "clean sorted.csv d.csv --label kind --out new.csv",
+        ["d.csv", "row 0", "decided on the label 'dog'", "row 1 of sorted.csv has 'cat'", "--force"];
+    decided_on_other_rows: "decisions on rows that are not those of the table", |f| {
+            fs::write(f.join("new.csv"), "x,kind\n1,cat\n2,dog\n3,dog\n").unwrap();
+            fs::write(f.join("d.csv"), "row,action,label,given_label,fingerprint\n1,drop,,dog,0123456789abcdef\n").unwrap();
+        }, "clean new.csv d.csv --label kind --out newer.csv",
+        ["d.csv", "row 0", "0123456789abcdef, new.csv has ", "another order", "--force"];
+    absent_id: "a decision on an id that the table does not have", |f| {
+            fs::write(f.join("t.csv"), "id,x,kind\np1,1,cat\np2,2,dog\n").unwrap();
+            fs::write(f.join("d.csv"), "id,action,label\np1,keep,\np3,relabel,cat\n").unwrap();
+        }, "clean t.csv d.csv --label kind --id id --out new.csv",
+        ["d.csv", "row 1", "column 'id' of t.csv has no id 'p3'", "apply the decisions to the table"];
+    output_over_an_input: "an output that is a file the command reads", |f| {
+            files::table(&f.join("good.csv"), "");
+            fs::write(f.join("d.csv"), "row,action,label\n1,drop,\n").unwrap();
+        }, "clean good.csv d.csv --label churned --out ./d.csv",
+        ["--out ./d.csv", "the file of decisions itself (d.csv)", "write to another file"];
+    output_over_a_run: "an output that is one of a run's own files", |f| {
+            files::run(f);
+            fs::rename(f.join("run"), f.join("other")).unwrap();
+            files::run(f);
+        }, "predict run good.csv --out other/margins.parquet",
+        ["--out other/margins.parquet", "make up the run", "write to another file"];
+    two_outputs_in_one_file: "two outputs in one file", |f| files::table(&f.join("good.csv"), ""),
+        "audit good.csv --label churned --folds 2 --out p.npy --probabilities-out p.npy",
+        ["--probabilities-out p.npy", "--out p.npy", "a file of its own"];
 }

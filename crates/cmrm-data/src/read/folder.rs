@@ -18,13 +18,25 @@ pub fn read_path(path: &Path, options: &ReadOptions) -> Result<Input> {
     read_folder(path, options).map_err(|error| error.in_file(path.display()))
 }
 
-fn read_folder(folder: &Path, options: &ReadOptions) -> Result<Input> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
-        .take(MAX_FILES)
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.is_file())
-        .collect();
+/// The files of a folder that [`read_path`] may take for its arrays.
+pub fn arrays_of(folder: &Path) -> Vec<PathBuf> {
+    let is_array = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.ends_with(".npy") || name.ends_with(".bin") || name.contains("-idx")
+    };
+    files_of(folder).unwrap_or_default().into_iter().filter(is_array).collect()
+}
+
+fn files_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder)?.take(MAX_FILES);
+    let mut files: Vec<PathBuf> =
+        entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).filter(|path| path.is_file()).collect();
     files.sort();
+    Ok(files)
+}
+
+fn read_folder(folder: &Path, options: &ReadOptions) -> Result<Input> {
+    let files = files_of(folder)?;
     let stem_of = |suffix: &str| -> (Vec<String>, Vec<&PathBuf>) {
         let named = files.iter().filter_map(|path| Some((path.file_name()?.to_str()?, path)));
         named.filter_map(|(name, path)| Some((name.strip_suffix(suffix)?.to_string(), path))).unzip()

@@ -14,18 +14,20 @@ mod npy;
 mod npz;
 mod options;
 mod parquet;
+mod plain;
 mod source;
 
 pub use self::csv::{CsvChunks, CsvFile, Dialect};
 pub use self::parquet::{ParquetChunks, ParquetFile};
 pub use cifar::{read_cifar10, read_cifar100};
-pub use folder::read_path;
+pub use folder::{arrays_of, read_path};
 pub use format::Format;
 pub use idx::{read_idx, read_idx_labels};
 pub use limits::Limits;
 pub use npy::{Dtype, ElementKind, Header, NpyRows, read_npy, read_npy_labels};
 pub use npz::read_npz;
 pub use options::{ArrayNames, Expected, ExpectedColumn, ReadOptions, TextOptions};
+pub use plain::read_text;
 pub use source::Source;
 
 pub(crate) use options::missing_columns;

@@ -35,7 +35,7 @@ for (const card of cards) {
   select.disabled = false;
   select.addEventListener("change", tell);
 }
-const decided = () => cards.map((card) => [card.dataset.row, card.querySelector("select").value]).filter(([, value]) => value);
+const decided = () => cards.map((card) => [card, card.querySelector("select").value]).filter(([, value]) => value);
 function tell() {
   const number = decided().length;
   count.textContent = number + " of " + cards.length + " decided";
@@ -47,12 +47,18 @@ const cell = (text) => {
   const marked = isFormula(text) ? "'" + text : text;
   return /[",\r\n]/.test(marked) || marked.trim() !== marked ? '"' + marked.replaceAll('"', '""') + '"' : marked;
 };
+// Beside each decision is what it was made on, so that `cmrm clean` can tell whether a table is the one that was meant.
 function csv() {
-  const lines = decided().map(([row, value]) => {
+  const basis = ["given_label"];
+  if (cards.some((card) => "id" in card.dataset)) basis.push("id");
+  const fingerprint = download.dataset.fingerprint;
+  if (fingerprint) basis.push("fingerprint");
+  const lines = decided().map(([card, value]) => {
     const label = value.startsWith("relabel:") ? value.slice("relabel:".length) : "";
-    return [row, label ? "relabel" : value, cell(label)].join(",");
+    const of = { given_label: card.dataset.given, id: card.dataset.id || "", fingerprint };
+    return [card.dataset.row, label ? "relabel" : value, label, ...basis.map((name) => of[name])].map(cell).join(",");
   });
-  return ["row,action,label", ...lines, ""].join("\n");
+  return [["row", "action", "label", ...basis].join(","), ...lines, ""].join("\n");
 }
 if (download) {
   download.addEventListener("click", () => {

@@ -57,15 +57,22 @@ pub(super) fn list(report: &Report) -> String {
     for class in &report.sizes.classes {
         let _ = writeln!(out, "<li>{}</li>", escape(class));
     }
-    out + "</ul>\n<div class=\"bar\"><span id=\"decided\" role=\"status\">0 decided</span>\
-           <button id=\"download\" class=\"main\" type=\"button\" disabled>Download decisions.csv</button></div>\n"
+    let fingerprint = report.origin.rows_fingerprint.as_deref().unwrap_or_default();
+    let _ = writeln!(
+        out,
+        "</ul>\n<div class=\"bar\"><span id=\"decided\" role=\"status\">0 decided</span>\
+         <button id=\"download\" class=\"main\" type=\"button\" data-fingerprint=\"{}\" disabled>Download decisions.csv</button></div>",
+        escape(fingerprint)
+    );
+    out
 }
 
 fn write_card(out: &mut String, card: &Card) {
     let (given, suggested) = (escape(&card.given), escape(&card.suggested));
+    let id = card.id.as_ref().map(|id| format!(" data-id=\"{}\"", escape(id))).unwrap_or_default();
     let _ = write!(
         out,
-        "<li class=\"card\" data-row=\"{row}\" data-given=\"{given}\" data-suggested=\"{suggested}\">\n<div><h3>Row {row} \
+        "<li class=\"card\" data-row=\"{row}\"{id} data-given=\"{given}\" data-suggested=\"{suggested}\">\n<div><h3>Row {row} \
          <span>margin {margin}</span></h3><p class=\"labels\">given <b>{given}</b>, suggested <b class=\"new\">{suggested}</b></p></div>\n\
          <div class=\"decide\"><select aria-label=\"Decision for row {row}\" disabled><option value=\"\">Undecided</option>\
          <option value=\"keep\">Keep {given}</option><option value=\"relabel:{suggested}\">Relabel to {suggested}</option>\

@@ -137,6 +137,7 @@ pub(super) fn assemble(traced: Traced<'_>) -> Result<Report> {
     let at: Vec<u64> = (0..observed.len() as u64).collect();
     let rows = TrainingRows {
         rows: &at,
+        ids: &[],
         files: &[],
         classes: &classes,
         labels: observed,
@@ -187,6 +188,7 @@ pub(super) fn assemble(traced: Traced<'_>) -> Result<Report> {
             threads: 1,
             version: env!("CARGO_PKG_VERSION").into(),
             fingerprint: String::new(),
+            rows_fingerprint: None,
             config: String::new(),
         },
     })

@@ -1,11 +1,10 @@
 //! What people decided about training images, applied to them.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use cmrm_data::read::{ReadOptions, Source, read};
+use cmrm_data::read::{Source, read_text};
 use cmrm_data::table::{Column, closest};
-use cmrm_data::{Features, Override};
-use cmrm_files::text::spreadsheet_value;
 
 use super::{ImageSet, Images};
 use crate::error::{Error, Result};
@@ -21,36 +20,52 @@ pub struct Decided {
 
 /// Applies a file of decisions, as `cmrm review --export` writes it, to the training images: columns `row`, `action`
 /// (keep, relabel or drop) and `label`. Images that stay keep their place in the data as their row.
+///
+/// What was decided on is checked as far as the file tells it: `given_label` has to be the image's label, and where
+/// images are files, `id` names the file, which finds the image wherever it is now.
 pub fn apply_decisions(set: &mut ImageSet, path: &Path) -> Result<Decided> {
-    let mut options = ReadOptions::default();
-    options.overrides.extend(["row", "action", "label"].map(|name| (name.into(), Override::Categorical)));
-    let Features::Table(table) = read(&Source::file(path), &options)?.features else {
-        return Err(Error::in_file(path, "not a table"));
-    };
+    let table = read_text(&Source::file(path))?;
     let column = |name: &str| -> Result<&Column> {
         let missing = || format!("there is no column '{name}'; the columns are 'row', 'action' and 'label'");
         table.column(name).ok_or_else(|| Error::in_file(path, missing()))
     };
     let (rows, actions, labels) = (column("row")?, column("action")?, column("label")?);
+    let (given_labels, ids) = (table.column("given_label"), table.column("id"));
+    let places: HashMap<String, usize> =
+        set.train.files.iter().enumerate().map(|(at, file)| (file.clone(), at)).collect();
     let (mut decided, mut seen, mut dropped) = (Decided::default(), vec![false; set.train.len()], Vec::new());
     for line in 0..table.rows() {
         let text = |column: &Column| column.text(line).unwrap_or_default().into_owned();
         let refuse = |why: String| Error::in_file(path, format!("row {line}: {why}"));
-        let row = text(rows);
-        let Some(at) = row.parse().ok().filter(|&at: &usize| at < seen.len()) else {
-            return Err(refuse(format!("there is no image '{row}'; there are {}, from 0", seen.len())));
+        let (row, id) = (text(rows), ids.map(text).unwrap_or_default());
+        let at = if places.is_empty() || id.is_empty() {
+            let Some(at) = row.parse().ok().filter(|&at: &usize| at < seen.len()) else {
+                return Err(refuse(format!("there is no image '{row}'; there are {}, from 0", seen.len())));
+            };
+            at
+        } else {
+            let Some(&at) = places.get(&id) else {
+                return Err(refuse(format!("there is no image file '{id}'; decide on the images that are there")));
+            };
+            at
         };
         if std::mem::replace(&mut seen[at], true) {
             return Err(refuse(format!("image {at} has a decision already")));
+        }
+        let (given, own) = (given_labels.map(text).unwrap_or_default(), &set.classes[set.train.labels[at] as usize]);
+        if !given.is_empty() && given != *own {
+            return Err(refuse(format!(
+                "decided on the label '{given}', but image {at} has '{own}'; apply the decisions to the images that they \
+                 were made on, or empty the cell 'given_label' to insist"
+            )));
         }
         match text(actions).as_str() {
             "keep" => {}
             "drop" => dropped.push(at),
             "relabel" => {
-                let cell = text(labels);
-                let label = spreadsheet_value(&cell);
-                let Some(class) = set.classes.iter().position(|class| class == label) else {
-                    let near = closest(label, &set.classes).first().map(|near| format!(", did you mean '{near}'?"));
+                let label = text(labels);
+                let Some(class) = set.classes.iter().position(|class| *class == label) else {
+                    let near = closest(&label, &set.classes).first().map(|near| format!(", did you mean '{near}'?"));
                     return Err(refuse(format!("there is no class '{label}'{}", near.unwrap_or_default())));
                 };
                 set.train.labels[at] = class as u32;

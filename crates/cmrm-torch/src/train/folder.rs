@@ -44,6 +44,7 @@ pub fn write_run(path: &Path, spec: &RunSpec, set: &ImageSet, training: &Trainin
     let wrong = observed.mask();
     let rows = TrainingRows {
         rows: &positions,
+        ids: &[],
         files: &set.train.files,
         classes: &set.classes,
         labels: &observed.labels,

@@ -1,0 +1,294 @@
+//! A file of decisions: what is to be done with which rows, and whether a table is the one that was decided on.
+//!
+//! A row number means nothing in another table. So a decision may carry what it was made on: the row's label
+//! (`given_label`), its id (`id`), and the fingerprint of the data's rows (`fingerprint`). With ids, rows are found by
+//! them and may be in any order; without, the fingerprint has to be that of the table. Given labels have to agree always.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use cmrm_data::Column;
+use cmrm_data::read::{Source, read_text};
+use cmrm_data::table::closest;
+
+use crate::failure::{Failure, Result};
+use crate::whole::Whole;
+
+/// What may have happened to a table whose fingerprint is another.
+const CHANGED: &str =
+    "cells were changed, or rows added, removed or put in another order since, perhaps by these very decisions";
+const ACTIONS: [&str; 3] = ["keep", "relabel", "drop"];
+
+/// What is to be done with a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    Keep,
+    Relabel(String),
+    Drop,
+}
+
+/// A line of the file.
+struct Decision {
+    /// Its place in the file, from zero.
+    at: usize,
+    /// The row's number, as written.
+    row: String,
+    action: Action,
+    /// What it was decided on; empty where the file does not say.
+    given_label: String,
+    id: String,
+    fingerprint: String,
+}
+
+/// What to do with the rows of a table.
+#[derive(Debug, Default)]
+pub struct Decided {
+    /// By row of the table.
+    pub actions: HashMap<usize, Action>,
+    /// Whether rows were found by their ids.
+    pub by_id: bool,
+    /// Decisions that the table shows the outcome of: they were applied before.
+    pub already: usize,
+    /// Decisions that carry nothing to be checked by.
+    pub unchecked: usize,
+    /// Of how many.
+    pub all: usize,
+    /// What was overruled by `force`, in words.
+    pub overruled: Option<String>,
+}
+
+/// How decisions are applied.
+pub struct Rules<'a> {
+    /// The classes of the table.
+    pub classes: &'a [String],
+    /// Whether labels need not be among them.
+    pub new_labels: bool,
+    /// Whether decisions are applied to rows other than those they were made on.
+    pub force: bool,
+}
+
+impl Decided {
+    /// Reads a file and finds the rows of `table` that it decides on.
+    pub fn read(path: &Path, table: &Whole, rules: &Rules<'_>) -> Result<Self> {
+        let file = DecisionFile { path, table, rules };
+        let decisions = file.decisions()?;
+        let by_id = table.id.is_some() && decisions.iter().any(|decision| !decision.id.is_empty());
+        let mut decided = Decided { by_id, all: decisions.len(), ..Decided::default() };
+        let rows = if by_id { file.rows_by_id(&decisions)? } else { file.rows_by_number(&decisions)? };
+        let has_fingerprint = |decision: &&Decision| !decision.fingerprint.is_empty();
+        let here = (!by_id && decisions.iter().any(|decision| has_fingerprint(&decision))).then(|| table.fingerprint());
+        let differs = |decision: &&Decision| here.as_ref().is_some_and(|here| here.0 != decision.fingerprint);
+        let moved = decisions.iter().filter(has_fingerprint).find(differs);
+        // Which row is which is certain: a label that is the new one already was changed by this decision before.
+        let same_rows = by_id || here.is_some() && moved.is_none();
+        let mut disagreeing = Vec::new();
+        for (decision, row) in decisions.iter().zip(rows) {
+            let Some(row) = row else {
+                decided.already += 1;
+                continue;
+            };
+            decided.unchecked += usize::from(!decision.can_be_checked(by_id));
+            let label = table.labels.text(row).unwrap_or_default();
+            if !decision.given_label.is_empty() && decision.given_label != label.trim() {
+                if same_rows && decision.action == Action::Relabel(label.trim().to_owned()) {
+                    decided.already += 1;
+                    continue;
+                }
+                disagreeing.push((decision, row));
+            }
+            decided.actions.insert(row, decision.action.clone());
+        }
+        decided.overruled = match (disagreeing.as_slice(), moved) {
+            ([], None) => None,
+            ([], Some(decision)) => Some(file.other_rows(decision)),
+            (disagreeing, moved) => Some(file.other_labels(disagreeing, &decided, moved.is_some())),
+        };
+        match &decided.overruled {
+            Some(why) if !rules.force => Err(Failure::input(why)),
+            _ => Ok(decided),
+        }
+    }
+}
+
+impl Decision {
+    fn can_be_checked(&self, by_id: bool) -> bool {
+        by_id || !self.given_label.is_empty() || !self.fingerprint.is_empty()
+    }
+}
+
+/// A file of decisions, and the table that they are for.
+struct DecisionFile<'a> {
+    path: &'a Path,
+    table: &'a Whole,
+    rules: &'a Rules<'a>,
+}
+
+impl DecisionFile<'_> {
+    fn decisions(&self) -> Result<Vec<Decision>> {
+        let cells = read_text(&Source::file(self.path))?;
+        let names = cells.names();
+        let needed = |name: &str| {
+            cells.column(name).ok_or_else(|| {
+                Failure::input(format!(
+                    "{}: there is no column '{name}'{}; a file of decisions has the columns row, action, label",
+                    self.path.display(),
+                    hint(name, &names)
+                ))
+            })
+        };
+        let (rows, ids) = (cells.column("row"), cells.column("id"));
+        // With ids, a file written by hand can do without row numbers.
+        let rows = if ids.is_some() && self.table.id.is_some() { rows } else { Some(needed("row")?) };
+        let actions = needed("action")?;
+        // Decisions that only keep and drop need no labels.
+        let [labels, given_labels, fingerprints] = ["label", "given_label", "fingerprint"].map(|n| cells.column(n));
+        let decision = |at: usize| {
+            let cell = |column: Option<&Column>| {
+                column.and_then(|column| column.text(at)).unwrap_or_default().trim().to_owned()
+            };
+            let action = match cell(Some(actions)).as_str() {
+                "keep" => Action::Keep,
+                "drop" => Action::Drop,
+                "relabel" => Action::Relabel(self.label(at, cell(labels))?),
+                other => {
+                    let what = format!("unknown action '{other}'{}; use keep, relabel or drop", hint(other, &ACTIONS));
+                    return Err(self.bad(at, "action", what));
+                }
+            };
+            let (given_label, fingerprint) = (cell(given_labels), cell(fingerprints));
+            Ok(Decision { at, row: cell(rows), action, given_label, id: cell(ids), fingerprint })
+        };
+        (0..cells.rows()).map(decision).collect()
+    }
+
+    /// The row of each decision, by its number.
+    fn rows_by_number(&self, decisions: &[Decision]) -> Result<Vec<Option<usize>>> {
+        let (rows, last) = (self.table.rows(), self.table.rows().saturating_sub(1));
+        let mut taken = HashMap::new();
+        let row_of = |decision: &Decision| {
+            let bad = |what: String| Err(self.bad(decision.at, "row", what));
+            let row = match decision.row.parse::<usize>() {
+                Ok(row) if row < rows => row,
+                Ok(row) => return bad(format!("the data has {rows} rows, 0 to {last}; there is no row {row}")),
+                Err(_) => return bad(format!("'{}' is not a row number; use 0 to {last}", decision.row)),
+            };
+            match taken.insert(row, decision.at) {
+                Some(first) => bad(format!("row {row} is decided twice, first in row {first}; delete one of the two")),
+                None => Ok(Some(row)),
+            }
+        };
+        decisions.iter().map(row_of).collect()
+    }
+
+    /// The row of each decision, by its id; nothing for a row to drop that is gone already.
+    fn rows_by_id(&self, decisions: &[Decision]) -> Result<Vec<Option<usize>>> {
+        let Some(ids) = self.table.id.map(|at| &self.table.columns[at]) else { return Ok(Vec::new()) };
+        let (source, name) = (&self.table.source, &ids.name);
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for row in 0..ids.len() {
+            places.entry(ids.text(row).unwrap_or_default().trim().to_owned()).or_default().push(row);
+        }
+        let known = decisions.iter().filter(|decision| places.contains_key(&decision.id)).count();
+        let mut taken = HashMap::new();
+        let row_of = |decision: &Decision| {
+            let (at, id) = (decision.at, &decision.id);
+            let bad = |what: String| Err(self.bad(at, "id", what));
+            if id.is_empty() {
+                return bad(format!("the cell is empty, and rows are found by --id {name}; fill it in"));
+            }
+            let row = match places.get(id).map(Vec::as_slice) {
+                Some([row]) => *row,
+                Some([first, second, ..]) => {
+                    return bad(format!(
+                        "{source} has the id '{id}' in the rows {first} and {second}; ids that find rows have to differ"
+                    ));
+                }
+                // Some are there, so it is the right table, and this row is as it should be: absent.
+                _ if known > 0 && (decision.action == Action::Drop || self.rules.force) => return Ok(None),
+                _ => {
+                    let none = if known == 0 { "; it has none of the ids in the file" } else { "" };
+                    return bad(format!(
+                        "column '{name}' of {source} has no id '{id}'{none}; apply the decisions to the table that they \
+                         were made on"
+                    ));
+                }
+            };
+            match taken.insert(row, at) {
+                Some(first) => bad(format!("id '{id}' is decided twice, first in row {first}; delete one of the two")),
+                None => Ok(Some(row)),
+            }
+        };
+        decisions.iter().map(row_of).collect()
+    }
+
+    /// Why labels that differ from those decided on are refused.
+    fn other_labels(&self, disagreeing: &[(&Decision, usize)], decided: &Decided, moved: bool) -> String {
+        let (decision, row) = disagreeing[0];
+        let (path, source) = (self.path.display(), &self.table.source);
+        let label = self.table.labels.text(row).map_or("none".into(), |label| format!("'{label}'"));
+        let id = if decided.by_id { format!(" (id '{}')", decision.id) } else { String::new() };
+        let mut why = format!(
+            "{path}: row {}: decided on the label '{}', but row {row}{id} of {source} has {label}",
+            decision.at, decision.given_label
+        );
+        if disagreeing.len() > 1 {
+            why += &format!(" ({} of {} decisions disagree)", disagreeing.len(), decided.all);
+        }
+        if moved {
+            why += &format!(": {CHANGED}");
+        }
+        let has_new_label = |(decision, row): &(&Decision, usize)| match &decision.action {
+            Action::Relabel(label) => self.table.labels.text(*row).is_some_and(|found| found.trim() == label),
+            _ => false,
+        };
+        let relabels = decided.actions.values().filter(|action| matches!(action, Action::Relabel(_))).count();
+        why += if !moved && disagreeing.len() == relabels && disagreeing.iter().all(has_new_label) {
+            "; every row to relabel has its new label: the decisions look applied already"
+        } else {
+            "; apply the decisions to the table that they were made on"
+        };
+        why + &self.ways_out(decision, decided.by_id)
+    }
+
+    /// Why rows that differ from those decided on are refused.
+    fn other_rows(&self, decision: &Decision) -> String {
+        format!(
+            "{}: row {}: decided on rows with the fingerprint {}, {} has {}: {CHANGED}; apply the decisions to the table \
+             that they were made on{}",
+            self.path.display(),
+            decision.at,
+            decision.fingerprint,
+            self.table.source,
+            self.table.fingerprint(),
+            self.ways_out(decision, false)
+        )
+    }
+
+    fn ways_out(&self, decision: &Decision, by_id: bool) -> String {
+        let by_ids = if !by_id && !decision.id.is_empty() { ", name its column of ids with --id" } else { "" };
+        format!("{by_ids}, or insist with --force")
+    }
+
+    fn label(&self, at: usize, label: String) -> Result<String> {
+        if label.is_empty() {
+            return Err(self.bad(at, "label", "relabel needs a label, and the cell is empty or the column absent"));
+        }
+        let classes = self.rules.classes;
+        if self.rules.new_labels || classes.contains(&label) {
+            return Ok(label);
+        }
+        let near = hint(&label, classes);
+        let count = classes.len();
+        let what =
+            format!("'{label}' is none of the {count} labels in the data{near}; correct it, or add --new-labels");
+        Err(self.bad(at, "label", what))
+    }
+
+    fn bad(&self, at: usize, column: &str, what: impl std::fmt::Display) -> Failure {
+        Failure::input(format!("{}: row {at}, column '{column}': {what}", self.path.display()))
+    }
+}
+
+fn hint<S: AsRef<str>>(wrong: &str, known: &[S]) -> String {
+    closest(wrong, known).first().map(|near| format!(", did you mean '{near}'?")).unwrap_or_default()
+}

@@ -1,0 +1,259 @@
+//! Where results go: never over anything that the command reads, and never over a file that makes up a run.
+//!
+//! A verb that writes says first what it reads, then claims each of its files with [`Outputs::file`]. What it gets is an
+//! [`OutFile`], and only that can be written to (`clippy.toml` forbids the other ways). Files are compared as files, not
+//! as names: by another spelling, through a symbolic link or as a hard link, an input is still an input.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use cmrm_data::Table;
+use cmrm_data::catalogue::{self, Cache};
+use cmrm_data::read::arrays_of;
+use cmrm_fit::FitConfig;
+
+use crate::args::ReadArgs;
+use crate::failure::{Failure, Result, in_file};
+
+/// The names of the files that make up a run or a search, besides models and decisions.
+const OWN: [&str; 14] = [
+    "best.toml",
+    "cards.json",
+    "config.toml",
+    "margins.parquet",
+    "metrics.jsonl",
+    "preprocess.json",
+    "report.html",
+    "report.json",
+    "report.md",
+    "run.json",
+    "search.json",
+    "summary.json",
+    "test-probabilities.npy",
+    "trials.jsonl",
+];
+/// Where a run keeps what it needs to go on.
+const CHECKPOINTS: &str = "checkpoints";
+
+/// What a command reads, and which files it has claimed to write.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    reads: Vec<Read>,
+    claimed: Vec<(String, Place)>,
+}
+
+/// A file that the command reads.
+#[derive(Debug)]
+struct Read {
+    /// What it is, in words.
+    what: &'static str,
+    /// As the user named it, or as it was found in a folder.
+    name: PathBuf,
+    place: Place,
+}
+
+/// A file that may be written.
+#[derive(Debug)]
+pub struct OutFile {
+    path: PathBuf,
+}
+
+impl Outputs {
+    /// The command reads this file; one that is not there is the reader's trouble.
+    pub fn reads(mut self, what: &'static str, file: &Path) -> Self {
+        if file.is_file() {
+            self.reads.push(Read { what, name: file.to_owned(), place: Place::of(file) });
+        }
+        self
+    }
+
+    /// It reads a run: the files that make it up, not what else was put into its folder.
+    pub fn reads_run(self, folder: &Path) -> Self {
+        let own = files_under(folder).into_iter().filter(|file| Place::of(file).in_run().is_some());
+        own.fold(self, |outputs, file| outputs.reads("a file of the run", &file))
+    }
+
+    /// It reads data: a file, a folder of arrays, or a data set of the catalogue; and perhaps a file of labels.
+    pub fn reads_data(self, data: &str, labels: Option<&Path>, cache: Option<&Path>) -> Self {
+        let path = Path::new(data);
+        let fetched = || {
+            let (entry, cache) = (catalogue::find(data).ok()?, Cache::locate(cache).ok()?);
+            let others = entry.needs.iter().filter_map(|name| catalogue::find(name).ok());
+            Some(others.chain([entry]).flat_map(|entry| files_under(&cache.folder(entry))).collect::<Vec<_>>())
+        };
+        let mut outputs = self.reads("the data file itself", path);
+        for array in arrays_of(path) {
+            outputs = outputs.reads("an array of the data", &array);
+        }
+        for file in fetched().unwrap_or_default() {
+            outputs = outputs.reads("a file of the data set", &file);
+        }
+        labels.into_iter().fold(outputs, |outputs, labels| outputs.reads("the file of labels itself", labels))
+    }
+
+    /// The same, by the flags of a verb that takes data.
+    pub fn reads_with(self, data: &str, args: &ReadArgs) -> Self {
+        self.reads_data(data, args.labels.as_deref(), args.cache.as_deref())
+    }
+
+    /// It reads results: a file of them, or a folder.
+    pub fn reads_results(self, path: &Path) -> Self {
+        let is_result = |file: &PathBuf| file.extension().is_some_and(|kind| kind == "json" || kind == "jsonl");
+        let mut files = vec![path.to_owned()];
+        files.extend(files_under(path).into_iter().filter(is_result));
+        files.iter().fold(self, |outputs, file| outputs.reads("a file of results", file))
+    }
+
+    /// It reads what the settings name, and the file that they come from.
+    pub fn reads_settings(self, config: &FitConfig, file: Option<&Path>, cache: Option<&Path>) -> Self {
+        let outputs = self.reads_data(&config.data, config.labels.as_deref(), cache);
+        let outputs =
+            file.into_iter().fold(outputs, |outputs, file| outputs.reads("the file of settings itself", file));
+        match &config.test {
+            Some(test) => outputs.reads_data(test, None, cache),
+            None => outputs,
+        }
+    }
+
+    /// Claims a file for the results of `flag`.
+    pub fn file(&mut self, flag: &str, path: &Path) -> Result<OutFile> {
+        let place = Place::of(path);
+        self.refuse_inputs(flag, path, &place)?;
+        if let Some((folder, name)) = place.in_run() {
+            return Err(Failure::input(format!(
+                "{flag} {}: {name} is one of the files that make up the run {}; write to another file",
+                path.display(),
+                folder.display()
+            )));
+        }
+        if let Some((other, _)) = self.claimed.iter().find(|(_, claimed)| claimed.is(&place)) {
+            return Err(Failure::input(format!(
+                "{flag} {}: the command writes {other} to the same file; give each a file of its own",
+                path.display()
+            )));
+        }
+        self.claimed.push((format!("{flag} {}", path.display()), place));
+        Ok(OutFile { path: path.to_owned() })
+    }
+
+    /// Claims a run's folder, whose own files the command will write.
+    pub fn run(&self, flag: &str, folder: &Path) -> Result<()> {
+        self.refuse_inputs(flag, folder, &Place::of(folder))?;
+        let own = files_under(folder).into_iter().map(|file| (Place::of(&file), file));
+        own.filter(|(place, _)| place.in_run().is_some())
+            .try_for_each(|(place, file)| self.refuse_inputs(flag, &file, &place))
+    }
+
+    fn refuse_inputs(&self, flag: &str, path: &Path, place: &Place) -> Result<()> {
+        let Some(read) = self.reads.iter().find(|read| read.place.is(place)) else { return Ok(()) };
+        Err(Failure::input(format!(
+            "{flag} {}: this is {} ({}), which the command reads; write to another file",
+            path.display(),
+            read.what,
+            read.name.display()
+        )))
+    }
+}
+
+impl OutFile {
+    /// Where it is, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes bytes, all or nothing.
+    pub fn write(&self, bytes: &[u8]) -> Result<()> {
+        self.write_with(|file| file.write_all(bytes)).map_err(|error| in_file(&self.path, error))
+    }
+
+    /// Writes a table in the format of the file's name, all or nothing.
+    #[expect(clippy::disallowed_methods, reason = "the file was claimed")]
+    pub fn write_table(&self, table: &Table) -> Result<()> {
+        Ok(cmrm_data::write::write_table(&self.path, table)?)
+    }
+
+    /// The same for a table that people look at: text that a spreadsheet would take for a formula is marked as text.
+    #[expect(clippy::disallowed_methods, reason = "the file was claimed")]
+    pub fn write_table_for_people(&self, table: &Table) -> Result<()> {
+        Ok(cmrm_data::write::write_table_for_people(&self.path, table)?)
+    }
+
+    /// Writes what `write` does, all or nothing.
+    #[expect(clippy::disallowed_methods, reason = "the file was claimed")]
+    pub fn write_with<T, E: From<std::io::Error>>(
+        &self,
+        write: impl FnOnce(&mut BufWriter<File>) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        cmrm_files::write_atomically(&self.path, write)
+    }
+}
+
+/// Whether two names are names of one file.
+pub fn same_file(one: &Path, other: &Path) -> bool {
+    Place::of(one).is(&Place::of(other))
+}
+
+/// A file, however it is named. It need not exist.
+#[derive(Debug)]
+struct Place {
+    /// Without links, as far as it exists.
+    path: PathBuf,
+    /// Which file of which device.
+    identity: Option<(u64, u64)>,
+}
+
+impl Place {
+    fn of(path: &Path) -> Self {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let new = || Some(folder.canonicalize().ok()?.join(path.file_name()?));
+        let resolved = path.canonicalize().ok().or_else(new).unwrap_or_else(|| path.to_owned());
+        Place { path: resolved, identity: std::fs::metadata(path).ok().and_then(|about| identity(&about)) }
+    }
+
+    fn is(&self, other: &Place) -> bool {
+        self.path == other.path || self.identity.is_some() && self.identity == other.identity
+    }
+
+    /// The run that it is a file of, if it is, and its name there.
+    fn in_run(&self) -> Option<(&Path, String)> {
+        let (folder, name) = (self.path.parent()?, self.path.file_name()?.to_string_lossy());
+        if folder.ends_with(CHECKPOINTS) && folder.parent().is_some_and(is_run) {
+            return Some((folder.parent()?, format!("{CHECKPOINTS}/{name}")));
+        }
+        // SQLite keeps files of its own beside the database.
+        let own = OWN.contains(&&*name) || name.starts_with("review.sqlite") || name.ends_with(".safetensors");
+        (own && is_run(folder)).then(|| (folder, name.into_owned()))
+    }
+}
+
+/// Whether a folder holds a run or a search, finished or under way.
+fn is_run(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).exists();
+    has("run.json") || has("config.toml") && (has(CHECKPOINTS) || has("search.json"))
+}
+
+/// The files in a folder and in the folders below it.
+fn files_under(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut files = Vec::new();
+    for entry in entries.flatten() {
+        // A linked folder is not followed: it may lead back here.
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files.extend(files_under(&entry.path())),
+            _ => files.push(entry.path()),
+        }
+    }
+    files
+}
+
+#[cfg(unix)]
+fn identity(about: &std::fs::Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((about.dev(), about.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_about: &std::fs::Metadata) -> Option<(u64, u64)> {
+    None
+}

@@ -1,0 +1,38 @@
+//! A table whose cells are taken as they are written.
+
+use super::{Opened, ReadOptions, Source, TextOptions, open, read};
+use crate::dataset::Features;
+use crate::error::{Error, Problem, Result};
+use crate::table::{Column, ColumnBuilder, Kind, Override, Table};
+use cmrm_files::text::spreadsheet_value;
+
+/// Reads a table with a header and keeps every cell as text: `007`, `NA` and `yes` stay what they are. A text file may
+/// have been made for people ([`crate::write::write_table_for_people`]): the marks of such cells are taken away.
+pub fn read_text(source: &Source) -> Result<Table> {
+    let text = TextOptions { header: Some(true), missing: Vec::new(), ..TextOptions::default() };
+    let mut is_text = false;
+    let mut options = ReadOptions { text, ..ReadOptions::default() };
+    if let Opened::Csv(file) = open(source, &options)? {
+        options.overrides = file.names().iter().map(|name| (name.clone(), Override::Categorical)).collect();
+        is_text = true;
+    }
+    match read(source, &options)?.features {
+        Features::Table(table) if is_text => Table::new(table.columns().iter().map(unmarked).collect()),
+        Features::Table(table) => Ok(table),
+        Features::Array(_) => Err(Error::new(Problem::Unsupported("an array where a table belongs".into()))
+            .in_file(source.name())
+            .way_out("give a CSV or Parquet file with named columns")),
+    }
+}
+
+/// The column as it was before its cells were marked.
+fn unmarked(column: &Column) -> Column {
+    let mut builder = ColumnBuilder::new(Kind::Categorical);
+    for row in 0..column.len() {
+        match column.text(row) {
+            Some(cell) => builder.push_name(spreadsheet_value(&cell)),
+            None => builder.push_missing(),
+        }
+    }
+    builder.finish(column.name.clone())
+}
