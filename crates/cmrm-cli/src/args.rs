@@ -52,8 +52,6 @@ pub enum Verb {
     Noise(crate::verbs::noise::NoiseArgs),
     /// Data sets that have a name: list, fetch and verify them.
     Data(crate::verbs::data::DataArgs),
-    /// The tables and figures of the paper again: train the cells, write the report.
-    Reproduce(crate::verbs::reproduce::ReproduceArgs),
 }
 
 /// How a data file is read; shared by every verb that takes one.

@@ -60,15 +60,7 @@ macro_rules! from_error {
     };
 }
 
-from_error!(
-    cmrm::Error,
-    cmrm_train::Error,
-    cmrm_run::Error,
-    cmrm_fit::Error,
-    cmrm_data::Error,
-    cmrm_data::catalogue::Error,
-    cmrm_reproduce::Error
-);
+from_error!(cmrm::Error, cmrm_train::Error, cmrm_run::Error, cmrm_fit::Error, cmrm_data::Error, cmrm_datasets::Error);
 
 /// Names the file in an error about what it holds; an error of the operating system names it already.
 pub fn in_stored(path: &std::path::Path, error: cmrm_train::Error) -> Failure {

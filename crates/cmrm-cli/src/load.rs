@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use cmrm_data::catalogue::{self, Cache};
 use cmrm_data::read::{ReadOptions, Source, read_labels, read_path};
 use cmrm_data::{ColumnRef, Input};
+use cmrm_datasets::Cache;
 use cmrm_fit::FitConfig;
 pub use cmrm_fit::Loaded;
 
@@ -40,7 +40,7 @@ pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
     // A run's folder is no data, even if it has the name of a data set, as after `fit digits --out digits`.
     let is_data = path.exists() && !path.join("config.toml").is_file();
     if !is_data && !config.data.contains(['/', '\\', '.']) {
-        let named = catalogue::load(&config.data, &Cache::locate(cache)?)?;
+        let named = cmrm_datasets::load(&config.data, &Cache::locate(cache)?)?;
         return Ok(Loaded {
             train: named.train,
             test: named.test,

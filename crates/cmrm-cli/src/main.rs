@@ -55,7 +55,6 @@ fn main() -> ExitCode {
         Verb::Clean(args) => verbs::clean::run(&args, &terminal),
         Verb::Noise(args) => verbs::noise::run(&args, &terminal),
         Verb::Data(args) => verbs::data::run(&args.verb, &terminal),
-        Verb::Reproduce(args) => verbs::reproduce::run(&args, cli.threads, &terminal),
     });
     match done {
         Ok(code) => code,

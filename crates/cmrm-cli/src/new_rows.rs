@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use cmrm_data::catalogue::{self, Cache};
 use cmrm_data::preprocess::Preprocess;
 use cmrm_data::read::{CHUNK_ROWS, Chunks, Opened, ReadOptions, Source, open, read_labels, read_path};
 use cmrm_data::{Column, ColumnRef, Input};
+use cmrm_datasets::Cache;
 
 use crate::args::ReadArgs;
 use crate::failure::{Failure, Result};
@@ -60,7 +60,7 @@ impl<'a> NewRows<'a> {
             (None, None) => None,
         };
         let chunks = if !path.exists() && !data.contains(['/', '\\', '.']) {
-            let named = catalogue::load(data, &Cache::locate(args.cache.as_deref())?)?;
+            let named = cmrm_datasets::load(data, &Cache::locate(args.cache.as_deref())?)?;
             let part = if named.test.is_some() { "the test part" } else { "all rows, perhaps those trained on too," };
             terminal.say(format!("note: {part} of the data set {data}"));
             labels_from.get_or_insert_with(|| format!("{part} of the data set {data}"));

@@ -9,8 +9,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use cmrm_data::Table;
-use cmrm_data::catalogue::{self, Cache};
 use cmrm_data::read::arrays_of;
+use cmrm_datasets::Cache;
 use cmrm_fit::FitConfig;
 
 use crate::args::ReadArgs;
@@ -78,8 +78,8 @@ impl Outputs {
     pub fn reads_data(self, data: &str, labels: Option<&Path>, cache: Option<&Path>) -> Self {
         let path = Path::new(data);
         let fetched = || {
-            let (entry, cache) = (catalogue::find(data).ok()?, Cache::locate(cache).ok()?);
-            let others = entry.needs.iter().filter_map(|name| catalogue::find(name).ok());
+            let (entry, cache) = (cmrm_datasets::find(data).ok()?, Cache::locate(cache).ok()?);
+            let others = entry.needs.iter().filter_map(|name| cmrm_datasets::find(name).ok());
             Some(others.chain([entry]).flat_map(|entry| files_under(&cache.folder(entry))).collect::<Vec<_>>())
         };
         let mut outputs = self.reads("the data file itself", path);
@@ -95,14 +95,6 @@ impl Outputs {
     /// The same, by the flags of a verb that takes data.
     pub fn reads_with(self, data: &str, args: &ReadArgs) -> Self {
         self.reads_data(data, args.labels.as_deref(), args.cache.as_deref())
-    }
-
-    /// It reads results: a file of them, or a folder.
-    pub fn reads_results(self, path: &Path) -> Self {
-        let is_result = |file: &PathBuf| file.extension().is_some_and(|kind| kind == "json" || kind == "jsonl");
-        let mut files = vec![path.to_owned()];
-        files.extend(files_under(path).into_iter().filter(is_result));
-        files.iter().fold(self, |outputs, file| outputs.reads("a file of results", file))
     }
 
     /// It reads what the settings name, and the file that they come from.

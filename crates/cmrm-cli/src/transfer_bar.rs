@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cmrm_data::catalogue::Progress;
+use cmrm_datasets::Progress;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::progress::interrupted;

@@ -176,10 +176,6 @@ fn files_that_a_command_names_itself_are_looked_at_too() {
             "report run --figures figures",
             ["--figures figures/margins.svg: this is a file of the run", "(run/report.json)"],
         ),
-        (
-            "reproduce report --cells out/reproduction.csv --out out",
-            ["--out out/reproduction.csv: this is a file of results", "(out/reproduction.csv)"],
-        ),
         ("review other --data linked.csv", ["other/review.sqlite: this is the data file itself", "(linked.csv)"]),
         (
             "tune other/trials.jsonl --label churned --resume --out other --config fit.toml",

@@ -42,11 +42,13 @@ fn the_commands_of_the_readme_run() {
             }
             run += 1;
         } else {
-            // What else may stand there: building and testing, which this very run has done.
-            assert!(["cargo test", "cargo build --release"].contains(&command), "untested command: {command}");
+            // Building and testing, which this very run has done, and research, which has tests of its own.
+            let known = ["cargo test", "cargo build --release"].contains(&command)
+                || command.starts_with("cargo run --release -p cmrm-reproduce -- ");
+            assert!(known, "untested command: {command}");
         }
     }
-    assert!(run >= 10, "{run} commands");
+    assert!(run >= 9, "{run} commands");
 }
 
 /// The labels of the table to try things on, in a file of their own, as someone who has probabilities has them.

@@ -1,11 +1,9 @@
-//! Tables and arrays for cmrm: readers, writers, preprocessing and named data sets.
+//! Tables and arrays for cmrm: readers, writers and preprocessing.
 //!
 //! Data flows one way. A [`read::Source`] (a file, or bytes in memory) is read into an [`Input`]: features, either a
 //! [`Table`] of typed columns or a dense [`Array`], and perhaps a column of labels. [`Labels`] turns labels of any
 //! type into class indices and keeps the names. [`preprocess::Preprocess`] learns on the training rows how columns
 //! become numbers, is stored with a model as JSON, and yields a [`Dataset`]: what the training side takes.
-//!
-//! The [`catalogue`] gives the same [`Input`] for data sets that have a name.
 //!
 //! # Memory
 //! A table read whole costs eight bytes a numeric cell, four a category, one a boolean. Chunked reading
@@ -13,9 +11,7 @@
 //! features are held once, as `f32`: four bytes each, and four more for numeric columns while medians are looked for. No reader allocates from a size that a file merely declares; see [`read::Limits`].
 
 pub mod atomic;
-pub mod catalogue;
 mod dataset;
-pub mod embedded;
 pub mod error;
 mod fingerprint;
 mod labels;

@@ -1,7 +1,7 @@
 //! Numbers that start where a cache line starts.
 //!
 //! An allocator aligns to 16 bytes. A vector of 64 then straddles two lines in three cases of four, and a training in small
-//! batches takes longer or not, as its buffers happen to lie: in `bench/peers/run --only small` every other run took 8 % more.
+//! batches takes longer or not, as its buffers happen to lie: in `research/peers/run --only small` every other run took 8 % more.
 
 use std::ops::{Deref, DerefMut};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use cmrm_data::catalogue::{self, Cache, Entry, Error, Fetch, Network, Outcome, Source, State};
+use cmrm_datasets::{Cache, Entry, Error, Fetch, Network, Outcome, Source, State};
 use indicatif::HumanBytes;
 use serde_json::{Value, json};
 
@@ -84,11 +84,11 @@ pub fn run(verb: &DataVerb, terminal: &Terminal) -> Result<ExitCode> {
 
 /// All names are looked up before anything is done.
 fn entries(names: &[String]) -> Result<Vec<&'static Entry>> {
-    names.iter().map(|name| Ok(catalogue::find(name)?)).collect()
+    names.iter().map(|name| Ok(cmrm_datasets::find(name)?)).collect()
 }
 
 fn list(cache: &Cache, terminal: &Terminal) -> Result<ExitCode> {
-    let listings = catalogue::list(cache)?;
+    let listings = cmrm_datasets::list(cache)?;
     let mut text = format!(
         "{:<14} {:>7} {:>7} {:>8} {:>8}  {:<26} {}\n",
         "NAME", "ROWS", "TEST", "COLUMNS", "CLASSES", "STATE", "LICENCE"
@@ -187,7 +187,7 @@ fn fetch_all(fetch: &Fetch, entries: &[&'static Entry], terminal: &Terminal) -> 
 fn verify(entries: &[&'static Entry], cache: &Cache, terminal: &Terminal) -> Result<ExitCode> {
     let mut wanted = entries.to_vec();
     if wanted.is_empty() {
-        let here = catalogue::list(cache)?.into_iter();
+        let here = cmrm_datasets::list(cache)?.into_iter();
         let here = here.filter(|one| matches!(one.state, State::Ready { .. } | State::Partial { .. }));
         wanted = here.map(|one| one.entry).collect();
     }
@@ -197,7 +197,7 @@ fn verify(entries: &[&'static Entry], cache: &Cache, terminal: &Terminal) -> Res
         if entry.is_embedded() {
             text += &format!("{}: part of the program, nothing to verify\n", entry.name);
         }
-        for file in catalogue::verify(entry, cache)? {
+        for file in cmrm_datasets::verify(entry, cache)? {
             // A set that another one needs may be asked for as well.
             if !seen.insert(file.path.clone()) {
                 continue;

@@ -8,7 +8,6 @@ pub mod fit;
 pub mod noise;
 pub mod predict;
 pub mod report;
-pub mod reproduce;
 pub mod review;
 pub mod shell;
 pub mod tune;

@@ -152,7 +152,7 @@ impl Skinny {
 const FEWEST_USES: usize = 8;
 
 /// Columns of a result up to which the kernels for AVX-512 read a left operand as it lies, if it lies across; of 32, 48, 64
-/// and 128 the fastest in `bench/peers/run`.
+/// and 128 the fastest in `research/peers/run`.
 const COLUMNS_AS_IT_LIES: usize = 64;
 
 /// Longest sums that the kernels never divide. Left to themselves they divide longer ones by the sizes of result and caches,

@@ -14,7 +14,7 @@ pub enum Preset {
     /// Logit margins, interpolated quantile, divided by the weights, for the last quarter of the epochs.
     Authors,
     /// The paper's bounded form with a sharper filter, class by class, and a large weight that counts as far as labels are
-    /// in doubt, after the first quarter of the epochs. Chosen by the study in `docs/defaults.md`.
+    /// in doubt, after the first quarter of the epochs. Chosen by the study in `research/study.md`.
     Robust,
 }
 

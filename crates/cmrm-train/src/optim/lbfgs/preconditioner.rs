@@ -3,7 +3,7 @@
 //! The Hessian of its loss is a sum over rows of `x·xᵀ`, times numbers that depend on classes and scores. Features that go
 //! together make it stretched, which the memory of L-BFGS takes many iterations to find out; the second moments of a few
 //! rows tell beforehand. Later, rows that are fitted well hardly count in the Hessian while they still do in the moments, which
-//! would mislead: a share of a sphere is mixed in. bench/README.md has the evaluations that this saves.
+//! would mislead: a share of a sphere is mixed in. research/README.md has the evaluations that this saves.
 
 use cmrm::Scalar;
 

@@ -1,0 +1,136 @@
+//! Whole trainings on the CPU: they learn, they resume to the same bits, they fork, they repeat.
+
+mod common;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use cmrm_images::data::{Normalisation, Resident};
+use cmrm_images::train::Training;
+use common::{plan, set, train};
+use tch::Device;
+
+static GO: AtomicBool = AtomicBool::new(false);
+
+const TWO_ARMS: &str = r#"
+    epochs = 6
+    rates = [[0, 0.05], [4, 0.005]]
+    warmup_epochs = 2
+    noise = "symmetric:0.25"
+    [[arm]]
+    name = "base"
+    [[arm]]
+    name = "robust"
+    envelope = { preset = "robust", start = { epoch = 3 } }
+    fork = { from = "base", epoch = 3 }
+"#;
+
+fn model(root: &Path, run: &str) -> Vec<u8> {
+    // Seconds differ between runs; the tensors after the header do not.
+    let bytes = std::fs::read(root.join("test").join(run).join("model.safetensors")).unwrap();
+    let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    bytes[8 + header..].to_vec()
+}
+
+#[test]
+fn a_tiny_set_is_learned() {
+    let plan = plan(
+        "epochs = 12\nrates = [[0, 0.05]]\n[[arm]]\nname = 'ce'\n[[arm]]\nname = 'ldam'\nloss = { name = 'ldam' }",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let ended = train(&plan, &set(64), folder.path(), &GO);
+    assert_eq!(ended.finished.len(), 2);
+    for result in &ended.finished {
+        assert!(result.judgement.accuracy > 0.95, "{result:?}");
+        assert!((0.5..1.6).contains(&result.judgement.mean_set_size), "{result:?}");
+        assert!(result.judgement.coverage > 0.8, "{result:?}");
+    }
+    let lines = std::fs::read_to_string(folder.path().join("results.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), 2);
+    // A finished plan is not trained again.
+    assert!(train(&plan, &set(64), folder.path(), &GO).finished.is_empty());
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_and_another_seed_does_not() {
+    let folders: Vec<_> = (0..2).map(|_| tempfile::tempdir().unwrap()).collect();
+    for folder in &folders {
+        let ended = train(&plan(TWO_ARMS), &set(64), folder.path(), &GO);
+        assert!(ended.failed.is_empty(), "{ended:?}");
+        assert_eq!(ended.finished.len(), 2);
+    }
+    for run in ["base-seed0", "robust-seed0"] {
+        assert_eq!(model(folders[0].path(), run), model(folders[1].path(), run));
+    }
+    assert_ne!(model(folders[0].path(), "base-seed0"), model(folders[0].path(), "robust-seed0"));
+    let other = tempfile::tempdir().unwrap();
+    let mut seeds = plan(TWO_ARMS);
+    seeds.seeds = vec![1];
+    train(&seeds, &set(64), other.path(), &GO);
+    assert_ne!(model(folders[0].path(), "base-seed0"), model(other.path(), "base-seed1"));
+}
+
+#[test]
+fn a_stopped_training_goes_on_to_the_same_bits() {
+    let whole = tempfile::tempdir().unwrap();
+    train(&plan(TWO_ARMS), &set(64), whole.path(), &GO);
+    let pieces = tempfile::tempdir().unwrap();
+    // Epoch by epoch: each call finds the checkpoint of the last.
+    let (set, plan) = (set(64), plan(TWO_ARMS));
+    let runs = plan.runs().unwrap();
+    let base = runs.iter().find(|run| run.arm == "base").unwrap();
+    let folder = pieces.path().join(base.folder());
+    std::fs::create_dir_all(&folder).unwrap();
+    let checkpoint = folder.join("checkpoint.safetensors");
+    for epoch in 0..2 {
+        let scaling = Normalisation::Data.scaling(&set.train).unwrap();
+        let images = Resident::new(&set.train, &scaling, 1, Device::Cpu).unwrap();
+        let mut training = Training::new(base, &set, images).unwrap();
+        if epoch > 0 {
+            training.restore(&checkpoint).unwrap();
+        }
+        training.epoch().unwrap();
+        training.save(&checkpoint).unwrap();
+    }
+    let stopped = train(&plan, &set, pieces.path(), &AtomicBool::new(true));
+    assert_eq!((stopped.finished.len(), stopped.stopped, stopped.waiting), (0, 1, 1));
+    let ended = train(&plan, &set, pieces.path(), &GO);
+    assert_eq!(ended.finished.len(), 2, "{ended:?}");
+    for run in ["base-seed0", "robust-seed0"] {
+        assert_eq!(model(whole.path(), run), model(pieces.path(), run), "{run}");
+    }
+    assert!(!checkpoint.exists());
+}
+
+#[test]
+fn a_fork_is_the_same_as_the_whole_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let text =
+        TWO_ARMS.to_string() + "[[arm]]\nname = 'whole'\nenvelope = { preset = 'robust', start = { epoch = 3 } }\n";
+    train(&plan(&text), &set(64), folder.path(), &GO);
+    assert_eq!(model(folder.path(), "robust-seed0"), model(folder.path(), "whole-seed0"));
+    let result = std::fs::read_to_string(folder.path().join("test/robust-seed0/result.json")).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["forked_at"], 3);
+    assert!(result["filtered"].as_u64().unwrap() > 0);
+    assert!(result["filtered_wrong_share"].as_f64().unwrap() > 0.25, "no better than chance: {result}");
+    assert!(folder.path().join("test/robust-seed0/margins.parquet").is_file());
+}
+
+#[test]
+fn plans_that_cannot_be_are_refused() {
+    for (text, words) in [
+        ("epochs = 2\nrates = [[1, 0.1]]\n[[arm]]\nname = 'a'", "the first epoch is 0"),
+        ("epochs = 2\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a'\n[[arm]]\nname = 'a'", "two arms"),
+        ("epochs = 2\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a/b'", "letters, digits"),
+        ("epochs = 2\nrates = [[0, 0.1]]\nnoise = 'odd'\n[[arm]]\nname = 'a'", "no kind 'odd'"),
+        ("epochs = 2\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a'\nfork = { from = 'b', epoch = 1 }", "no such arm"),
+        (
+            "epochs = 2\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a'\n[[arm]]\nname = 'b'\nfork = { from = 'a', epoch = 2 }",
+            "goes beyond",
+        ),
+    ] {
+        let error = plan(text).runs().unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
