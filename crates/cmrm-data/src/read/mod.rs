@@ -16,6 +16,7 @@ mod options;
 mod parquet;
 mod plain;
 mod source;
+mod sparse;
 
 pub use self::csv::{CsvChunks, CsvFile, Dialect};
 pub use self::parquet::{ParquetChunks, ParquetFile};
