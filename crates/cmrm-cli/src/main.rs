@@ -17,6 +17,7 @@ mod margins;
 mod new_rows;
 mod progress;
 mod reporting;
+mod resume;
 mod run_dir;
 mod sets;
 mod sink;
