@@ -89,7 +89,7 @@ pub struct FitArgs {
     /// The run's folder; a free name under `runs/` if absent.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on from the checkpoint in the run's folder.
+    /// Go on with the unfinished run in the folder, with its own settings; the data may have moved.
     #[arg(long, requires = "out")]
     pub resume: bool,
     /// Print the settings in full and stop.

@@ -6,7 +6,7 @@ use cmrm::Matrix;
 use cmrm_train::stored::TensorFile;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Result, in_file, in_stored};
+use crate::failure::{Failure, Result, in_read_file, in_stored};
 
 /// Probabilities and observed labels of the calibration rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,12 @@ pub struct Calibration {
     pub classes: usize,
 }
 
+const KIND: &str = "calibration";
+/// Version of the file; a reader refuses any other.
+const FORMAT: u32 = 1;
+
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Header {
     kind: String,
     format: u32,
@@ -33,17 +38,24 @@ impl Calibration {
         let mut file = TensorFile::default();
         file.put("probabilities", &[self.labels.len(), self.classes], &self.probabilities);
         file.put_integers("labels", &self.labels);
-        let header = Header { kind: "calibration".into(), format: 1, classes: self.classes };
+        let header = Header { kind: KIND.into(), format: FORMAT, classes: self.classes };
         file.write(path, &header).map_err(|error| in_stored(path, error))
     }
 
     pub fn read(path: &Path) -> Result<Self> {
         let named = |error: cmrm_train::Error| in_stored(path, error);
-        let bytes = std::fs::read(path).map_err(|error| in_file(path, error))?;
+        let bytes = std::fs::read(path).map_err(|error| in_read_file(path, error))?;
         let (header, file): (Header, _) = TensorFile::from_bytes(&bytes).map_err(named)?;
+        if header.kind != KIND || header.format != FORMAT {
+            return Err(Failure::input(format!(
+                "{}: {} of format {}, where a {KIND} of format {FORMAT} is needed; copy the folder again or fit again",
+                path.display(),
+                header.kind.escape_debug(),
+                header.format
+            )));
+        }
         let labels = file.take_integers("labels").map_err(named)?;
-        let wanted = labels.len().saturating_mul(header.classes);
-        let probabilities = file.take_exactly("probabilities", wanted).map_err(named)?;
+        let probabilities = file.take_shaped("probabilities", &[labels.len(), header.classes]).map_err(named)?;
         Ok(Calibration { probabilities, labels, classes: header.classes })
     }
 }

@@ -6,7 +6,7 @@ use cmrm_data::preprocess::MissingCells;
 use cmrm_fit::FitConfig;
 
 use crate::args::{FitArgs, ModelArgs, ReadArgs};
-use crate::failure::{Failure, Result, in_file};
+use crate::failure::{Failure, Result, in_read_file};
 use crate::outputs::{Outputs, same_file};
 
 /// Sets the fields whose flags were given.
@@ -23,11 +23,10 @@ macro_rules! set_optional {
     };
 }
 
-/// Defaults, the file, the flags, in this order.
-pub fn resolve(args: &FitArgs) -> Result<FitConfig> {
-    let mut config = match (&args.model.config, &args.out) {
-        // The run's own settings are all that is needed to go on with it.
-        (None, Some(out)) if args.resume => read(&out.join("config.toml"))?,
+/// Defaults, the file, the flags, in this order. To go on with a run, its `own` settings take the place of the defaults.
+pub fn resolve(args: &FitArgs, own: Option<&FitConfig>) -> Result<FitConfig> {
+    let mut config = match (&args.model.config, own) {
+        (None, Some(own)) => own.clone(),
         (file, _) => read_or_default(file.as_deref())?,
     };
     set!(config, args, data, validation_share);
@@ -73,7 +72,7 @@ fn apply(config: &mut FitConfig, read: &ReadArgs, model: &ModelArgs) {
 
 /// Reads a TOML file.
 pub fn read(path: &Path) -> Result<FitConfig> {
-    let text = std::fs::read_to_string(path).map_err(|error| in_file(path, error))?;
+    let text = std::fs::read_to_string(path).map_err(|error| in_read_file(path, error))?;
     FitConfig::from_toml(&text).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
 }
 

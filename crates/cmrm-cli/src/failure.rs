@@ -70,9 +70,17 @@ pub fn in_stored(path: &std::path::Path, error: cmrm_train::Error) -> Failure {
     }
 }
 
-/// Names the file in an error of the operating system, and the way out where there is one.
+/// A file or folder that cannot be written, and what to do where there is advice to give.
 pub fn in_file(path: &std::path::Path, error: std::io::Error) -> Failure {
-    let way_out = cmrm_files::way_out(error.kind());
-    let way_out = if way_out.is_empty() { String::new() } else { format!("; {way_out}") };
-    Failure::input(format!("{}: {error}{way_out}", path.display()))
+    with_advice(path, &error, cmrm_files::way_out_of_writing(error.kind()))
+}
+
+/// The same for a file that cannot be read.
+pub fn in_read_file(path: &std::path::Path, error: std::io::Error) -> Failure {
+    with_advice(path, &error, cmrm_files::way_out_of_reading(error.kind()))
+}
+
+fn with_advice(path: &std::path::Path, error: &std::io::Error, advice: &str) -> Failure {
+    let separator = if advice.is_empty() { "" } else { "; " };
+    Failure::input(format!("{}: {error}{separator}{advice}", path.display()))
 }

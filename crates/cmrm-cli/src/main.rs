@@ -19,6 +19,7 @@ mod new_rows;
 mod outputs;
 mod progress;
 mod reporting;
+mod resume;
 // Its files are the run's own, and `Outputs::run` has looked at them.
 #[allow(clippy::disallowed_methods)]
 mod run_dir;

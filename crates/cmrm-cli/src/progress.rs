@@ -71,7 +71,8 @@ impl Observer<f32> for Watch {
             self.terminal.say(format!("epoch {done}/{}  {}", self.epochs, live_view::line(stats)));
         }
         let stop = interrupted();
-        if stop || self.saved.elapsed() > CHECKPOINT_EVERY {
+        // The end is kept too: whoever is killed while the results are written need not train again.
+        if stop || trainer.has_ended() || self.saved.elapsed() > CHECKPOINT_EVERY {
             Checkpoint::of(trainer).write(&self.checkpoint)?;
             self.saved = Instant::now();
         }

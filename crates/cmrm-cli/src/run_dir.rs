@@ -1,59 +1,121 @@
-//! The folder of a run. Every file in it is written whole or not at all.
+//! The folder of a run. Every file in it is written whole or not at all, and by one process at a time.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use cmrm_files::FolderLock;
 pub use cmrm_run::RunInfo;
 use cmrm_run::{FORMAT, RunKind};
 use cmrm_train::Model;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result, in_file, in_stored};
+use crate::failure::{Failure, Result, in_file, in_read_file, in_stored};
+
+/// The settings; a folder with this file is a run that was begun.
+pub const SETTINGS: &str = "config.toml";
+/// A folder with this file is a finished run.
+const FINISHED: &str = "run.json";
+/// What is kept until a run is finished: the checkpoint, and what the run was begun on.
+const PROGRESS: &str = "checkpoints";
+const CHECKPOINT: &str = "checkpoints/last.safetensors";
+pub const DATA_STAMP: &str = "checkpoints/data.json";
 
 /// The folder of a run.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
+    /// Held while the run is written.
+    _lock: Option<FolderLock>,
 }
 
 impl RunDir {
-    /// Makes the folder with room for checkpoints.
-    pub fn create(wanted: Option<&Path>, name: &str, resume: bool) -> Result<Self> {
-        let run = RunDir::make(wanted, name, resume)?;
-        fs::create_dir_all(run.file("checkpoints")).map_err(|error| in_file(&run.path, error))?;
-        Ok(run)
-    }
-
-    /// A folder that is there already.
+    /// A folder that is there already, to read from.
     pub fn at(path: &Path) -> Self {
-        RunDir { path: path.to_owned() }
+        RunDir { path: path.to_owned(), _lock: None }
     }
 
-    /// Makes the folder, or takes an empty one, or, to resume, one that is there.
-    pub fn make(wanted: Option<&Path>, name: &str, resume: bool) -> Result<Self> {
+    /// Makes the folder of a new run, or takes an empty one, and locks it. Without a `wanted` place it is `runs/NAME`, or
+    /// the first of `runs/NAME-2`, `runs/NAME-3` … that is free.
+    pub fn create(wanted: Option<&Path>, name: &str) -> Result<Self> {
         let path = match wanted {
             Some(path) => path.to_owned(),
-            None => free_name(name),
+            None => make_free(name)?,
         };
-        if resume && !path.is_dir() {
-            return Err(Failure::input(format!("{}: there is no run to resume", path.display())));
-        }
-        let in_use = path.is_dir() && fs::read_dir(&path).map_err(|e| in_file(&path, e))?.next().is_some();
-        if in_use && !resume {
-            return Err(Failure::input(format!(
+        let unused = || cmrm_files::is_unused(&path).map_err(|error| in_file(&path, error));
+        let in_use = || {
+            Failure::input(format!(
                 "{}: the folder is not empty; choose another, delete it, or add --resume to go on with its run",
                 path.display()
-            )));
+            ))
+        };
+        // A folder of other things is left without a lock file.
+        if path.is_dir() && !cmrm_files::has_lock_file(&path) && !unused()? {
+            return Err(in_use());
         }
         fs::create_dir_all(&path).map_err(|error| in_file(&path, error))?;
-        Ok(RunDir { path })
+        let run = RunDir::lock(&path)?;
+        if unused()? { Ok(run) } else { Err(in_use()) }
+    }
+
+    /// Locks a folder, or says that another process has done so.
+    pub fn lock(path: &Path) -> Result<Self> {
+        match FolderLock::take(path).map_err(|error| in_file(path, error))? {
+            Some(lock) => Ok(RunDir { path: path.to_owned(), _lock: Some(lock) }),
+            None => Err(Failure::input(format!(
+                "{}: another process is writing into this folder; wait until it has finished, or choose another --out",
+                path.display()
+            ))),
+        }
+    }
+
+    /// Clears away what a killed process has left, and writes the settings: from here on there is a run. It must be
+    /// locked.
+    pub fn begin(&self, settings: &str) -> Result<()> {
+        let folders = [self.path.clone(), self.file(PROGRESS)];
+        for folder in folders.iter().filter(|folder| folder.is_dir()) {
+            cmrm_files::remove_leftovers(folder).map_err(|error| in_file(folder, error))?;
+        }
+        self.write(SETTINGS, settings)
+    }
+
+    /// Makes room for checkpoints.
+    pub fn make_room_for_progress(&self) -> Result<()> {
+        let folder = self.file(PROGRESS);
+        fs::create_dir_all(&folder).map_err(|error| in_file(&folder, error))
+    }
+
+    /// Whether the folder has been used by a fit.
+    pub fn has_room_for_progress(&self) -> bool {
+        self.file(PROGRESS).is_dir()
+    }
+
+    /// Marks the run as finished, every other file being there, and only then removes what nobody will go on from.
+    pub fn finish(&self, info: &RunInfo) -> Result<()> {
+        self.write_json(FINISHED, info)?;
+        self.remove_progress()
+    }
+
+    /// Whether something is left of what only an unfinished run needs.
+    pub fn has_progress(&self) -> bool {
+        [CHECKPOINT, DATA_STAMP].iter().any(|name| self.file(name).exists())
+    }
+
+    /// Removes what only an unfinished run needs. The run must be locked.
+    pub fn remove_progress(&self) -> Result<()> {
+        for path in [CHECKPOINT, DATA_STAMP].map(|name| self.file(name)) {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(in_file(&path, error)),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Opens a finished run.
     pub fn open(path: &Path) -> Result<(Self, RunInfo)> {
-        let run = RunDir { path: path.to_owned() };
+        let run = RunDir::at(path);
         if !path.is_dir() {
             return Err(Failure::input(format!(
                 "{}: not a folder; name the folder of a run, as `cmrm fit --out` made it",
@@ -65,7 +127,7 @@ impl RunDir {
         struct Version {
             format: u32,
         }
-        let version: Version = run.read_json("run.json")?;
+        let version: Version = run.read_json(FINISHED)?;
         if version.format != FORMAT {
             return Err(Failure::input(format!(
                 "{}: the run has format {}, this version reads {FORMAT}; fit again, or use the version that wrote it",
@@ -73,7 +135,8 @@ impl RunDir {
                 version.format
             )));
         }
-        let info = run.read_json("run.json")?;
+        let info: RunInfo = run.read_json(FINISHED)?;
+        info.check().map_err(|error| Failure::input(format!("{}: {error}", run.file(FINISHED).display())))?;
         Ok((run, info))
     }
 
@@ -98,9 +161,14 @@ impl RunDir {
         self.path.join(name)
     }
 
+    /// Whether the run is finished.
+    pub fn is_finished(&self) -> bool {
+        self.file(FINISHED).exists()
+    }
+
     /// The checkpoint of a training under way.
     pub fn checkpoint(&self) -> PathBuf {
-        self.file("checkpoints/last.safetensors")
+        self.file(CHECKPOINT)
     }
 
     /// The model file of an arm.
@@ -130,12 +198,12 @@ impl RunDir {
     pub fn read(&self, name: &str) -> Result<String> {
         let path = self.file(name);
         fs::read_to_string(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Failure::input(format!(
+            ErrorKind::NotFound => Failure::input(format!(
                 "{}: missing; this is not the folder of a finished run (an unfinished one goes on with `cmrm fit --resume --out {}`)",
                 path.display(),
                 self.path.display()
             )),
-            _ => in_file(&path, error),
+            _ => in_read_file(&path, error),
         })
     }
 
@@ -148,18 +216,24 @@ impl RunDir {
     /// Reads the model of an arm.
     pub fn read_model(&self, arm: &str, info: &RunInfo) -> Result<Model<f32>> {
         let path = self.model_file(arm, &info.chosen);
-        let bytes = fs::read(&path).map_err(|error| in_file(&path, error))?;
+        let bytes = fs::read(&path).map_err(|error| in_read_file(&path, error))?;
         Model::from_bytes(&bytes).map_err(|error| in_stored(&path, error))
     }
 }
 
-/// `runs/NAME`, or the first of `runs/NAME-2`, `runs/NAME-3` … that is free.
-fn free_name(name: &str) -> PathBuf {
+/// Makes `runs/NAME`, or the first of `runs/NAME-2`, `runs/NAME-3` … that nobody has made yet.
+fn make_free(name: &str) -> Result<PathBuf> {
     let base: String =
         name.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect();
-    let first = Path::new("runs").join(&base);
-    std::iter::once(first.clone())
-        .chain((2..).map(|n| Path::new("runs").join(format!("{base}-{n}"))))
-        .find(|path| !path.exists())
-        .unwrap_or(first)
+    let runs = Path::new("runs");
+    fs::create_dir_all(runs).map_err(|error| in_file(runs, error))?;
+    let mut path = runs.join(&base);
+    for n in 2u64.. {
+        match fs::create_dir(&path) {
+            Ok(()) => break,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => path = runs.join(format!("{base}-{n}")),
+            Err(error) => return Err(in_file(&path, error)),
+        }
+    }
+    Ok(path)
 }

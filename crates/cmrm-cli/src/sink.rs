@@ -126,7 +126,7 @@ pub fn is_closed_pipe(error: &cmrm_data::Error) -> bool {
 /// Names the output in an error, and the way out.
 pub fn in_output(error: cmrm_data::Error, name: impl std::fmt::Display) -> Failure {
     let advice = match error.problem() {
-        Problem::Io(io) if error.advice().is_none() => cmrm_files::way_out(io.kind()),
+        Problem::Io(io) if error.advice().is_none() => cmrm_files::way_out_of_writing(io.kind()),
         _ => "",
     };
     let error = if advice.is_empty() { error } else { error.way_out(advice) };

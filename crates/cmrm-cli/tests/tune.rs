@@ -58,7 +58,7 @@ fn a_search_that_goes_on_ends_in_the_same_bytes() {
     fs::write(path.join("search/trials.jsonl"), first_fold).unwrap();
     fs::remove_file(path.join("search/best.toml")).unwrap();
     // The folder knows settings and lists; nothing has to be said again.
-    let resumed = succeed(path, &["tune", "--resume", "--out", "search", "--folds", "3", "--json", "--quiet"]);
+    let resumed = succeed(path, &["tune", "--resume", "--out", "search", "--json", "--quiet"]);
     assert_eq!(serde_json::from_str::<Value>(&resumed).unwrap(), whole);
     assert_eq!(read(path, "search/trials.jsonl"), trials);
     assert!(path.join("search/best.toml").is_file());

@@ -18,7 +18,7 @@ pub fn atomic_write<T>(path: &Path, write: impl FnOnce(&mut AtomicFile) -> Resul
 fn advise(error: Error) -> Error {
     match error.problem() {
         Problem::Io(io) if error.advice().is_none() => {
-            let advice = cmrm_files::way_out(io.kind());
+            let advice = cmrm_files::way_out_of_writing(io.kind());
             if advice.is_empty() { error } else { error.way_out(advice) }
         }
         _ => error,

@@ -1,9 +1,13 @@
-//! Files that are either written whole or not at all, the one way the project writes a file; and [`text`] from data, made
-//! safe for people.
+//! Files that are either written whole or not at all, the one way the project writes a file; folders that one process at
+//! a time writes into; and [`text`] from data, made safe for people.
 
 pub mod text;
 
-use std::fs::{self, File, OpenOptions};
+mod lock;
+
+pub use lock::{FolderLock, has_lock_file, is_unused, remove_leftovers};
+
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,8 +42,18 @@ pub fn write_atomically<T, E: From<io::Error>>(
     }
 }
 
-/// The way out of an input or output error, in words; empty where there is none to give.
-pub fn way_out(kind: ErrorKind) -> &'static str {
+/// What to do about a file that could not be read, in words; empty where there is no advice to give.
+pub fn way_out_of_reading(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "check the name",
+        ErrorKind::PermissionDenied => "make the file readable",
+        ErrorKind::IsADirectory => "name a file, not a folder",
+        _ => "",
+    }
+}
+
+/// What to do about a file or folder that could not be written, in words; empty where there is no advice to give.
+pub fn way_out_of_writing(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "choose a folder that can be written to",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space or choose another folder",
@@ -63,7 +77,13 @@ fn create_sibling(path: &Path) -> io::Result<(PathBuf, File)> {
         sibling.push(format!(".{}-{}.part", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
         let sibling = folder_of(path).join(sibling);
         match OpenOptions::new().write(true).create_new(true).open(&sibling) {
-            Ok(file) => return Ok((sibling, file)),
+            // The lock says that the writer lives: `remove_leftovers` lets the file be. One that it met before the lock
+            // was there is gone, or about to go. Where there are no locks, nothing is removed either.
+            Ok(file) => match file.try_lock() {
+                Err(TryLockError::WouldBlock) => {}
+                _ if sibling.exists() => return Ok((sibling, file)),
+                _ => {}
+            },
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
@@ -105,7 +125,7 @@ mod tests {
             file.write_all(&[0; 100_000])?;
             Err(io::Error::from(ErrorKind::StorageFull))
         });
-        assert_eq!(way_out(failed.unwrap_err().kind()), "free some space or choose another folder");
+        assert_eq!(way_out_of_writing(failed.unwrap_err().kind()), "free some space or choose another folder");
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

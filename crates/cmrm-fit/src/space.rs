@@ -63,6 +63,25 @@ impl Candidate {
 }
 
 impl Space {
+    /// With the lists of `other` where this one has none.
+    #[must_use]
+    pub fn or(self, other: Option<&Space>) -> Self {
+        fn or<T: Clone>(list: Vec<T>, other: &[T]) -> Vec<T> {
+            if list.is_empty() { other.to_vec() } else { list }
+        }
+        let Some(other) = other else { return self };
+        Space {
+            presets: or(self.presets, &other.presets),
+            lambdas: or(self.lambdas, &other.lambdas),
+            alphas: or(self.alphas, &other.alphas),
+            temperatures: or(self.temperatures, &other.temperatures),
+            losses: or(self.losses, &other.losses),
+            learning_rates: or(self.learning_rates, &other.learning_rates),
+            l2s: or(self.l2s, &other.l2s),
+            epoch_counts: or(self.epoch_counts, &other.epoch_counts),
+        }
+    }
+
     /// Every combination, the plain ones first. The configured settings are always among them, and kept to the end.
     pub fn candidates(&self, config: &FitConfig) -> Result<Vec<Candidate>> {
         let or = |list: &[f64], own: &[f64]| if list.is_empty() { own.to_vec() } else { list.to_vec() };

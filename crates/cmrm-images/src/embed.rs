@@ -30,6 +30,7 @@ impl TrainedNetwork {
         }
         let text = std::fs::read_to_string(&info).map_err(|error| Error::in_file(&info, error))?;
         let stated: RunInfo = serde_json::from_str(&text).map_err(|error| Error::in_file(&info, error))?;
+        stated.check().map_err(|error| Error::in_file(&info, error))?;
         let plan = Plan::read(&settings)?;
         let spec = plan.runs()?.into_iter().find(|spec| spec.arm == stated.chosen);
         let spec = spec.ok_or_else(|| Error::in_file(&settings, format!("no arm '{}'", stated.chosen)))?;

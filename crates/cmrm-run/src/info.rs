@@ -1,6 +1,10 @@
 //! `run.json`: the last file of a run to be written, and the first to be read.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
 
 /// Version of the folder's layout; a reader refuses any other.
 pub const FORMAT: u32 = 1;
@@ -53,6 +57,71 @@ impl RunInfo {
             chosen,
             fingerprint,
             rows_fingerprint: None,
+        }
+    }
+
+    /// Refuses what no run says of itself: a folder may come from somewhere else. An arm's name is part of a file's name,
+    /// so one with a separator in it would lead out of the folder.
+    pub fn check(&self) -> Result<()> {
+        let refused = |words: String| Err(Error::Mismatch(format!("{words}; copy the folder again or fit again")));
+        for (what, names) in [("class", &self.classes), ("arm", &self.arms)] {
+            let mut seen = HashSet::new();
+            if names.is_empty() {
+                return refused(format!("no {what} is named"));
+            }
+            if names.iter().any(String::is_empty) {
+                return refused(format!("the name of one {what} is empty"));
+            }
+            if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
+                return refused(format!("the {what} '{}' is named twice", twice.escape_debug()));
+            }
+        }
+        if let Some(arm) = self.arms.iter().find(|arm| !is_plain(arm)) {
+            let arm = arm.escape_debug();
+            return refused(format!("the name of the arm '{arm}' is not made of letters, digits, '-', '_' and '.'"));
+        }
+        if !self.arms.contains(&self.chosen) {
+            let chosen = self.chosen.escape_debug();
+            return refused(format!("the chosen arm '{chosen}' is not among the arms {}", self.arms.join(", ")));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a name can be part of a file's name on any system, in the folder it is meant for.
+fn is_plain(name: &str) -> bool {
+    !name.starts_with('.') && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(classes: &[&str], arms: &[&str], chosen: &str) -> Result<()> {
+        let text = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
+        RunInfo::new(text(classes), text(arms), chosen.into(), "0".repeat(64)).check()
+    }
+
+    #[test]
+    fn what_a_run_says_of_itself_is_checked() {
+        with(&["no", "yes"], &["base", "robust"], "robust").unwrap();
+        with(&["../no", "a b"], &["ce-0.5_é"], "ce-0.5_é").unwrap();
+        for (classes, arms, chosen, part) in [
+            (&["no", "yes"][..], &["base", "../../x"][..], "base", "'../../x'"),
+            (&["no", "yes"], &["base", "/etc/x"], "base", "'/etc/x'"),
+            (&["no", "yes"], &["base", "..\\x"], "base", "letters, digits"),
+            (&["no", "yes"], &[".."], "..", "'..'"),
+            (&["no", "yes"], &["C:x"], "C:x", "'C:x'"),
+            (&["no", "yes"], &["a\u{1b}[2J"], "a\u{1b}[2J", "'a\\u{1b}[2J'"),
+            (&["no", "yes"], &["base", "base"], "base", "arm 'base' is named twice"),
+            (&["no", "yes"], &["base"], "robust", "'robust' is not among the arms base"),
+            (&["no", "yes"], &[], "base", "no arm"),
+            (&["no", "no"], &["base"], "base", "class 'no' is named twice"),
+            (&["no", ""], &["base"], "base", "one class is empty"),
+            (&[], &["base"], "base", "no class"),
+        ] {
+            let message = with(classes, arms, chosen).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
         }
     }
 }

@@ -46,26 +46,29 @@ pub enum Error {
         reason: String,
     },
     /// A file could not be read or written.
-    #[error("{}: {source}{}", path.display(), way_out(source))]
+    #[error("{}: {source}{}{advice}", path.display(), if advice.is_empty() { "" } else { "; " })]
     File {
         /// The file.
         path: PathBuf,
         /// What the operating system said.
         source: std::io::Error,
+        /// What to do about it; perhaps nothing.
+        advice: &'static str,
     },
 }
 
 impl Error {
-    /// An error of the operating system about a file.
-    pub(crate) fn in_file(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+    /// A file that cannot be read.
+    pub(crate) fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Error::File { path, source }
+        move |source| Error::File { path, advice: cmrm_files::way_out_of_reading(source.kind()), source }
     }
-}
 
-fn way_out(error: &std::io::Error) -> String {
-    let words = cmrm_files::way_out(error.kind());
-    if words.is_empty() { String::new() } else { format!("; {words}") }
+    /// A file that cannot be written.
+    pub(crate) fn writing(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Error::File { path, advice: cmrm_files::way_out_of_writing(source.kind()), source }
+    }
 }
 
 /// Shorthand for a result with this crate's [`enum@Error`].

@@ -58,3 +58,34 @@ fn a_checkpoint_with_rivals_that_are_no_classes_is_refused() {
     }
     Checkpoint::from_bytes(&file.to_bytes(&header).unwrap()).unwrap().resume(&mut fresh()).unwrap();
 }
+
+#[test]
+fn tensors_of_the_same_size_in_another_shape_are_refused_by_name() {
+    let data = common::blobs(40, 3, 2, 0.1, 1);
+    let config = common::adam(ModelConfig::mlp(&[5]), 2, Some(16));
+    let fresh =
+        || Trainer::new(config.clone(), common::arms(LossConfig::CrossEntropy), 2, data.examples(), None).unwrap();
+    let mut trained = fresh();
+    trained.run(&mut Silent).unwrap();
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("checkpoint.safetensors");
+    Checkpoint::of(&trained).write(&path).unwrap();
+    let (header, file): (serde_json::Value, _) = TensorFile::from_bytes(&fs::read(&path).unwrap()).unwrap();
+    for name in ["arm0.parameters", "arm1.record.last_margin"] {
+        let (values, shape) = file.take::<f32>(name).unwrap();
+        let mut spoilt = file.clone();
+        spoilt.put(name, &[1, shape[0]], &values);
+        let checkpoint = Checkpoint::from_bytes(&spoilt.to_bytes(&header).unwrap()).unwrap();
+        let message = checkpoint.resume(&mut fresh()).unwrap_err().to_string();
+        assert!(message.contains(name) && message.contains(&format!("[1, {0}] where [{0}]", shape[0])), "{message}");
+    }
+
+    let model = trained.finish().unwrap().remove(0).model;
+    let (header, file): (serde_json::Value, _) = TensorFile::from_bytes(&model.to_bytes().unwrap()).unwrap();
+    let (weights, _) = file.take::<f32>("layers.0.weight").unwrap();
+    let mut transposed = file.clone();
+    transposed.put("layers.0.weight", &[3, 5], &weights);
+    let message = Model::<f32>::from_bytes(&transposed.to_bytes(&header).unwrap()).unwrap_err().to_string();
+    assert!(message.contains("'layers.0.weight'") && message.contains("[3, 5] where [5, 3]"), "{message}");
+}

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use cmrm::criterion::Criterion;
 use cmrm_fit::Candidate;
 use cmrm_train::tune::{Choice, SearchConfig, Setting, Standing, Trial, choose, standings};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result};
 use crate::summary::{Style, write_rows};
@@ -13,9 +13,9 @@ use crate::summary::{Style, write_rows};
 /// Settings listed at the end of a search.
 const SHOWN: usize = 10;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    pub schema: &'static str,
+    pub schema: String,
     /// The folder of the search.
     pub search: String,
     pub data: String,
@@ -32,7 +32,7 @@ pub struct Found {
     pub standings: Vec<Standing>,
     pub failed: usize,
     pub seed: u64,
-    pub version: &'static str,
+    pub version: String,
 }
 
 impl Found {
@@ -52,7 +52,7 @@ impl Found {
         let score = |s: &Standing| s.verdict.and_then(|verdict| verdict.by(config.criterion)).unwrap_or(f64::MIN);
         standings.sort_by(|a, b| b.folds.cmp(&a.folds).then(score(b).total_cmp(&score(a))));
         Ok(Found {
-            schema: "cmrm/tune/1",
+            schema: "cmrm/tune/1".into(),
             search,
             data,
             rows,
@@ -65,7 +65,7 @@ impl Found {
             standings,
             failed: trials.iter().filter(|trial| trial.failure.is_some()).count(),
             seed: config.seed,
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").into(),
         })
     }
 

@@ -2,14 +2,13 @@
 
 use std::process::ExitCode;
 
-use cmrm_data::Fingerprint;
 use cmrm_fit::{
     FitConfig, Material, Parts, Prepared, TrainingParts, auto_candidates, check_memory, judged, known_wrong, prepare,
     rows_to_search, summarise, trainer, training_rows,
 };
 use cmrm_run::{BASE, MARGINS, TrainingRows};
 use cmrm_train::Checkpoint;
-use cmrm_train::train::{EpochStats, Trained};
+use cmrm_train::train::{EpochStats, Trained, Trainer};
 use cmrm_train::tune::{SearchConfig, Setting, choose};
 
 use crate::args::FitArgs;
@@ -19,32 +18,76 @@ use crate::failure::{Failure, Result, in_stored};
 use crate::load::load;
 use crate::progress::{Watch, interrupted, watch_interrupts};
 use crate::reporting::{self, sensitivity};
+use crate::resume::{self, Begun, DataStamp};
 use crate::run_dir::{RunDir, RunInfo};
 use crate::summary::FitSummary;
 use crate::terminal::Terminal;
 use crate::tuning::run_search;
+use crate::verbs::report;
 
 pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
-    let mut config = config::resolve(&args)?;
+    let begun = resume::begun(&args, Begun::Fit)?;
+    let mut config = config::resolve(&args, begun.as_ref().map(|(_, own)| own))?;
     if args.dry_run {
         terminal.data(config.to_toml()?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let run = match begun {
+        None => None,
+        Some((run, own)) => {
+            config = resume::agree(&run, &own, config, &args, Begun::Fit)?;
+            let run = Begun::Fit.take(run)?;
+            if run.is_finished() {
+                return show_finished(&run, &args, terminal);
+            }
+            Some(run)
+        }
+    };
     let loaded = load(&config, args.read.cache.as_deref())?;
     let (prepared, words) = prepare(&config, &loaded)?;
     drop(loaded);
     words.iter().for_each(|words| terminal.say(words));
     check_memory(&config, &prepared).map_err(|error| error.in_data(&config.data))?;
-    let run = RunDir::create(args.out.as_deref(), &prepared.name, args.resume)?;
+    let run = run.map_or_else(|| RunDir::create(args.out.as_deref(), &prepared.name), Ok)?;
     // A run that goes on has the settings that were found when it began.
     if args.auto && !args.resume {
         config = search_first(&config, &prepared, terminal)?;
     }
-    run.write("config.toml", &config.to_toml()?)?;
-
     let parts = TrainingParts::of(&prepared)?;
-    let trained = train(&config, &prepared, &parts, &run, args.resume, terminal)?;
-    let summary = finish(&args, &config, &prepared, &parts, &run, &trained, terminal)?;
+    let stamp = DataStamp::of(&prepared, &parts)?;
+    let mut trainer = trainer(&config, &prepared, &parts)?;
+    if args.resume {
+        stamp.check(&run, &config)?;
+        restore(&mut trainer, &run, terminal)?;
+    }
+    // Everything has been checked: only now the folder changes. From here on Ctrl-C leaves a run that can go on.
+    watch_interrupts();
+    run.begin(&config.to_toml()?)?;
+    stamp.write(&run)?;
+    let trained = train(trainer, &run, terminal)?;
+    let (args, config, prepared, fingerprint) = (&args, &config, &prepared, &stamp.train.0);
+    let summary = finish(&Fit { args, config, prepared, parts: &parts, fingerprint, run: &run, terminal }, &trained)?;
+    terminal.result(&summary, &summary.to_text())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The summary of a run that is finished already. Nothing is trained or written.
+fn show_finished(run: &RunDir, args: &FitArgs, terminal: &Terminal) -> Result<ExitCode> {
+    RunDir::open(run.path())?;
+    let place = run.path().display();
+    if args.sensitivity && report::read(run)?.sensitivity.is_none() {
+        return Err(Failure::input(format!(
+            "{place}: the run is finished, without --sensitivity; fit again with the flag and a new --out"
+        )));
+    }
+    let summary: FitSummary = run.read_json("summary.json")?;
+    // A process that was killed in its very last moment has left its checkpoint. It does no harm where it cannot go.
+    if run.has_progress()
+        && let Ok(run) = RunDir::lock(run.path())
+    {
+        let _ = run.remove_progress();
+    }
+    terminal.say(format!("{place}: the run is finished already; nothing was trained"));
     terminal.result(&summary, &summary.to_text())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -70,24 +113,25 @@ fn search_first(config: &FitConfig, prepared: &Prepared, terminal: &Terminal) ->
 /// The arms, and the figures of all epochs.
 type Done = (Vec<Trained<f32>>, Vec<EpochStats>);
 
-fn train(
-    config: &FitConfig,
-    prepared: &Prepared,
-    parts: &TrainingParts,
-    run: &RunDir,
-    resume: bool,
-    terminal: &Terminal,
-) -> Result<Done> {
-    let mut trainer = trainer(config, prepared, parts)?;
+/// Goes on from the run's checkpoint, if there is one.
+fn restore(trainer: &mut Trainer<'_, f32>, run: &RunDir, terminal: &Terminal) -> Result<()> {
     let checkpoint = run.checkpoint();
-    if resume && checkpoint.exists() {
-        Checkpoint::read(&checkpoint)
-            .and_then(|saved| saved.resume(&mut trainer))
-            .map_err(|error| in_stored(&checkpoint, error))?;
-        terminal.say(format!("resumed after epoch {}", trainer.epochs_done()));
+    if !checkpoint.exists() {
+        terminal.say("no checkpoint yet: training starts with the first epoch");
+        return Ok(());
     }
-    watch_interrupts();
-    let mut watch = Watch::new(terminal, config.epochs, checkpoint.clone());
+    Checkpoint::read(&checkpoint)
+        .and_then(|saved| saved.resume(trainer))
+        .map_err(|error| in_stored(&checkpoint, error))?;
+    let ended = if trainer.has_ended() { ", the last; writing the results" } else { "" };
+    terminal.say(format!("resumed after epoch {}{ended}", trainer.epochs_done()));
+    Ok(())
+}
+
+/// Trains to the end. The checkpoint of the last epoch stays until the run is finished.
+fn train(mut trainer: Trainer<'_, f32>, run: &RunDir, terminal: &Terminal) -> Result<Done> {
+    let checkpoint = run.checkpoint();
+    let mut watch = Watch::new(terminal, trainer.epochs(), checkpoint.clone());
     let outcome = trainer.run(&mut watch);
     watch.finish();
     outcome.map_err(|error| {
@@ -112,30 +156,28 @@ fn train(
     }
     run.write("metrics.jsonl", &lines)?;
     let history = trainer.history().to_vec();
-    let trained = trainer.finish()?;
-    // A finished run is described by its models; the checkpoint is only for going on.
-    if checkpoint.exists() {
-        std::fs::remove_file(&checkpoint).map_err(|error| crate::failure::in_file(&checkpoint, error))?;
-    }
-    Ok((trained, history))
+    Ok((trainer.finish()?, history))
+}
+
+/// A fit whose training has ended.
+struct Fit<'a> {
+    args: &'a FitArgs,
+    config: &'a FitConfig,
+    prepared: &'a Prepared,
+    parts: &'a TrainingParts,
+    fingerprint: &'a str,
+    run: &'a RunDir,
+    terminal: &'a Terminal,
 }
 
 /// Writes models, records, calibration and the report, and sums the run up.
-fn finish(
-    args: &FitArgs,
-    config: &FitConfig,
-    prepared: &Prepared,
-    parts: &TrainingParts,
-    run: &RunDir,
-    (trained, history): &Done,
-    terminal: &Terminal,
-) -> Result<FitSummary> {
+fn finish(fit: &Fit<'_>, (trained, history): &Done) -> Result<FitSummary> {
+    let &Fit { args, config, prepared, parts, fingerprint, run, terminal } = fit;
     let data = &prepared.data;
     let chosen = config.preset.name();
     let TrainingParts { train, validation, .. } = parts;
-    let fingerprint = Fingerprint::of(train);
     let names = trained.iter().map(|arm| arm.name.clone()).collect();
-    let info = RunInfo::new(data.classes.clone(), names, chosen.into(), fingerprint.0);
+    let info = RunInfo::new(data.classes.clone(), names, chosen.into(), fingerprint.into());
     for arm in trained {
         arm.model.write(&run.model_file(&arm.name, chosen))?;
     }
@@ -172,7 +214,6 @@ fn finish(
     let material =
         Material { config, prepared, train, trained, robust, rows: &rows, history, summary: &summary, sensitivity };
     let rows_fingerprint = reporting::write(run, material, args.read.cache.as_deref(), terminal)?;
-    // Last of all: a folder with this file is a finished run.
-    run.write_json("run.json", &RunInfo { rows_fingerprint, ..info })?;
+    run.finish(&RunInfo { rows_fingerprint, ..info })?;
     Ok(summary)
 }

@@ -14,6 +14,7 @@ use crate::config;
 use crate::failure::{Failure, Result};
 use crate::load::{Loaded, load};
 use crate::progress::watch_interrupts;
+use crate::resume::{self, BEST, Begun, SEARCH, SEARCH_SUMMARY};
 use crate::run_dir::RunDir;
 use crate::terminal::Terminal;
 use crate::tuning::{Found, SpaceArgs, run_search};
@@ -24,18 +25,18 @@ pub struct TuneArgs {
     pub fit: FitArgs,
     #[command(flatten)]
     pub space: SpaceArgs,
-    /// Folds; 1 judges by a hold-out of --hold-out of the rows.
-    #[arg(long, default_value_t = 5)]
-    pub folds: usize,
-    /// Share of the rows to judge by with a single fold.
-    #[arg(long, default_value_t = 0.2, value_name = "SHARE")]
-    pub hold_out: f64,
-    /// What decides: observed, weighted, corrected, posterior or agreement.
-    #[arg(long, default_value = "observed")]
-    pub criterion: Criterion,
+    /// Folds; 1 judges by a hold-out of --hold-out of the rows. 5 if absent.
+    #[arg(long)]
+    pub folds: Option<usize>,
+    /// Share of the rows to judge by with a single fold; 0.2 if absent.
+    #[arg(long, value_name = "SHARE")]
+    pub hold_out: Option<f64>,
+    /// What decides: observed, weighted, corrected, posterior or agreement; observed if absent.
+    #[arg(long)]
+    pub criterion: Option<Criterion>,
 }
 
-/// What makes two searches the same.
+/// What makes two searches the same, besides the settings of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SearchInfo {
@@ -59,18 +60,34 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     if args.fit.auto || args.fit.sensitivity {
         return Err(Failure::input("--auto and --sensitivity belong to `cmrm fit`"));
     }
-    let config = config::resolve(&args.fit)?;
-    let space = Space::from(args.space);
-    let space = match (&args.fit.out, args.fit.resume && space == Space::default()) {
-        (Some(out), true) => RunDir::at(out).read_json::<SearchInfo>("search.json")?.space,
-        _ => space,
-    };
-    let candidates = space.candidates(&config)?;
+    let begun = resume::begun(&args.fit, Begun::Search)?;
+    let mut config = config::resolve(&args.fit, begun.as_ref().map(|(_, own)| own))?;
+    let before = begun.as_ref().map(|(folder, _)| SearchInfo::read(folder)).transpose()?.flatten();
+    let mut info = SearchInfo::asked(&args, config.seed, before.as_ref());
+    if let Some((folder, own)) = &begun {
+        config = resume::agree(folder, own, config, &args.fit, Begun::Search)?;
+        if let Some(before) = &before {
+            resume::refuse_difference(folder, before, &info, Begun::Search)?;
+        }
+    }
+    let candidates = info.space.candidates(&config)?;
     if args.fit.dry_run {
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.setting.name.clone() + "\n").collect();
         terminal.data(names.concat().as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let folder = match begun {
+        None => None,
+        Some((folder, _)) => {
+            let folder = Begun::Search.take(folder)?;
+            if Begun::Search.is_finished(&folder) {
+                let place = folder.path().display();
+                terminal.say(format!("{place}: the search is finished already; nothing was trained"));
+                return show(&folder.read_json(SEARCH_SUMMARY)?, terminal);
+            }
+            Some(folder)
+        }
+    };
     // The test data is for `fit`; a search that never reads it cannot be led by it.
     let reading = FitConfig { test: None, ..config.clone() };
     let loaded = Loaded { test: None, ..load(&reading, args.fit.read.cache.as_deref())? };
@@ -79,25 +96,26 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     words.iter().for_each(|words| terminal.say(words));
     check_memory(&config, &prepared).map_err(|error| error.in_data(&config.data))?;
     let data = rows_to_search(&prepared)?;
-    let folder = RunDir::make(args.fit.out.as_deref(), &format!("{}-tune", prepared.name), args.fit.resume)?;
-    let info = SearchInfo {
-        space,
-        folds: args.folds,
-        hold_out: args.hold_out,
-        criterion: args.criterion,
-        seed: config.seed,
-        fingerprint: Fingerprint::of(&data).0,
+    let name = format!("{}-tune", prepared.name);
+    let folder = folder.map_or_else(|| RunDir::create(args.fit.out.as_deref(), &name), Ok)?;
+    info.fingerprint = Fingerprint::of(&data).0;
+    let done = match &before {
+        Some(before) if before.fingerprint != info.fingerprint => {
+            return Err(resume::other_data(&folder, "data", &config.data));
+        }
+        Some(_) => earlier_trials(&folder)?,
+        None => Vec::new(),
     };
-    let done = if args.fit.resume { earlier_trials(&folder, &info)? } else { Vec::new() };
-    folder.write("config.toml", &config.to_toml()?)?;
-    folder.write_json("search.json", &info)?;
-    terminal.say(format!("{} settings to try, {} folds", candidates.len(), args.folds));
+    // Everything has been checked: only now the folder changes.
+    folder.begin(&config.to_toml()?)?;
+    folder.write_json(SEARCH, &info)?;
+    terminal.say(format!("{} settings to try, {} folds", candidates.len(), info.folds));
     watch_interrupts();
     let search = SearchConfig {
-        folds: args.folds,
-        hold_out: args.hold_out,
-        criterion: args.criterion,
-        seed: config.seed,
+        folds: info.folds,
+        hold_out: info.hold_out,
+        criterion: info.criterion,
+        seed: info.seed,
         ..SearchConfig::default()
     };
     let mut save = |trials: &[Trial]| folder.write("trials.jsonl", &lines(&candidates, trials)?);
@@ -113,12 +131,38 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     let found = Found::new(place, &search, &candidates, &searched.trials)?;
     let best = candidates.iter().find(|candidate| candidate.setting.name == found.chosen.setting);
     let best = best.ok_or_else(|| Failure::input("the chosen setting is not among those tried"))?;
-    folder.write("best.toml", &best.config.to_toml()?)?;
-    folder.write_json("summary.json", &found)?;
+    folder.write(BEST, &best.config.to_toml()?)?;
     folder.write("report.md", &found.to_markdown())?;
-    let next = format!("\nTrain with it: cmrm fit --config {path}/best.toml\n");
-    terminal.result(&found, &(found.to_text() + &next))?;
+    // Last of all: a folder with this file is a finished search.
+    folder.write_json(SEARCH_SUMMARY, &found)?;
+    show(&found, terminal)
+}
+
+/// What a search found, and what to do with it.
+fn show(found: &Found, terminal: &Terminal) -> Result<ExitCode> {
+    let next = format!("\nTrain with it: cmrm fit --config {}/{BEST}\n", found.search);
+    terminal.result(found, &(found.to_text() + &next))?;
     Ok(ExitCode::SUCCESS)
+}
+
+impl SearchInfo {
+    /// Of a search that was begun.
+    fn read(folder: &RunDir) -> Result<Option<Self>> {
+        if folder.file(SEARCH).exists() { folder.read_json(SEARCH).map(Some) } else { Ok(None) }
+    }
+
+    /// What the flags ask for; what they leave open is as `before`, or the default. The data is looked at later.
+    fn asked(args: &TuneArgs, seed: u64, before: Option<&Self>) -> Self {
+        let default = SearchConfig::default();
+        SearchInfo {
+            space: Space::from(args.space.clone()).or(before.map(|before| &before.space)),
+            folds: args.folds.or(before.map(|before| before.folds)).unwrap_or(default.folds),
+            hold_out: args.hold_out.or(before.map(|before| before.hold_out)).unwrap_or(default.hold_out),
+            criterion: args.criterion.or(before.map(|before| before.criterion)).unwrap_or(default.criterion),
+            seed,
+            fingerprint: before.map(|before| before.fingerprint.clone()).unwrap_or_default(),
+        }
+    }
 }
 
 /// Every trial as a line of JSON.
@@ -141,16 +185,8 @@ fn lines(candidates: &[Candidate], trials: &[Trial]) -> Result<String> {
     Ok(text)
 }
 
-/// The trials of a search under way, if it is the same search.
-fn earlier_trials(folder: &RunDir, info: &SearchInfo) -> Result<Vec<Trial>> {
-    let before: SearchInfo = folder.read_json("search.json")?;
-    if before != *info {
-        let what = if before.fingerprint == info.fingerprint { "settings" } else { "data" };
-        return Err(Failure::input(format!(
-            "{}: this search was begun with other {what}; give it the same, or begin another with a new --out",
-            folder.path().display()
-        )));
-    }
+/// The trials of a search under way.
+fn earlier_trials(folder: &RunDir) -> Result<Vec<Trial>> {
     let path = folder.file("trials.jsonl");
     if !path.exists() {
         return Ok(Vec::new());

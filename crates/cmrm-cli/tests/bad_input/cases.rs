@@ -117,11 +117,24 @@ cases! {
         "fit digits --epochs 1 --out locked/run", ["locked/run", "choose a folder that can be written to"];
     full_disk: "no room for the output (here a limit on the size of files)", |_f| (),
         "$ trap '' XFSZ; ulimit -f 16; cmrm fit digits --epochs 1 --hidden 64 --out run",
-        ["run/base.safetensors", "too large", "choose another folder"];
+        ["run/checkpoints/last.safetensors", "too large", "choose another folder"];
     full_standard_output: "no room where standard output goes", |f| files::run(f),
         "$ cmrm predict run good.csv > /dev/full", ["standard output", "No space left"];
     folder_in_use: "an output folder that holds something already", |f| files::run(f),
         "fit good.csv --label churned --out run", ["run", "not empty", "--resume"];
+    folder_being_written: "an output folder that another process is writing into", |f| {
+            fs::create_dir(f.join("run")).unwrap();
+            fs::write(f.join("run/.lock"), "").unwrap();
+        }, "$ flock run/.lock cmrm fit digits --out run",
+        ["run", "another process", "wait until it has finished", "another --out"];
+    resume_of_nothing: "a run to go on with that is not there", |_f| (),
+        "fit --resume --out run", ["run", "no run has been started", "leave --resume out"];
+    resume_with_other_settings: "a run to go on with that was started with other settings", |f| {
+            files::run(f);
+            fs::remove_file(f.join("run/run.json")).unwrap();
+        }, "fit --resume --out run --seed 5", ["run", "started with other settings", "seed is 0 there and 5 here", "new --out"];
+    finished_with_other_settings: "a finished run to go on with, with other settings", |f| files::run(f),
+        "fit --resume --out run --seed 5", ["run", "finished", "seed is 0 there and 5 here", "new --out"];
     folder_under_a_file: "an output folder under a file", |f| fs::write(f.join("file"), "").unwrap(),
         "fit digits --out file/run", ["file/run", "make the folder first"];
     wrong_label_column: "a label column that is not there", |f| files::table(&f.join("good.csv"), ""),
@@ -134,6 +147,8 @@ cases! {
         }, "fit x.npy --labels y.csv", ["x.npy", "expected 4, found 3", "one label a row"];
     config_typo: "a setting that is not known", |f| fs::write(f.join("fit.toml"), "epoch = 3\n").unwrap(),
         "fit digits --config fit.toml", ["fit.toml", "line 1", "`epoch`", "did you mean 'epochs'?"];
+    absent_config: "a file of settings that is not there", |_f| (),
+        "fit digits --config nope.toml", ["nope.toml", "check the name"];
     setting_out_of_range: "a setting out of its range", |_f| (),
         "fit digits --alpha 1", ["alpha = 1", "(0, 1)"];
     unknown_noise: "a kind of noise that is not known", |_f| (),
@@ -163,6 +178,23 @@ cases! {
             files::run(f);
             files::replace(&f.join("run/run.json"), "\"yes\"", "\"yes\", \"maybe\"");
         }, "predict run good.csv", ["run/model.safetensors", "2 classes", "3", "fit again"];
+    arm_outside: "a run that names a file outside its folder as a model", |f| {
+            files::run(f);
+            files::replace(&f.join("run/run.json"), "\"base\"", "\"../../x\"");
+        }, "evaluate run good.csv --label churned", ["run/run.json", "arm '../../x'", "copy the folder again"];
+    repeated_class: "a run that names a class twice", |f| {
+            files::run(f);
+            files::replace(&f.join("run/run.json"), "\"yes\"", "\"no\"");
+        }, "predict run good.csv", ["run/run.json", "class 'no' is named twice", "fit again"];
+    transposed_model: "a model with a transposed weight matrix", |f| {
+            files::run(f);
+            files::replace(&f.join("run/model.safetensors"), "\"shape\":[4,5]", "\"shape\":[5,4]");
+        }, "predict run good.csv", ["run/model.safetensors", "'layers.0.weight'", "[5, 4]", "[4, 5]", "fit again"];
+    transposed_calibration: "transposed probabilities to calibrate on", |f| {
+            files::run(f);
+            files::replace(&f.join("run/calibration.safetensors"), "\"shape\":[6,2]", "\"shape\":[2,6]");
+        }, "predict run good.csv --coverage 0.8",
+        ["run/calibration.safetensors", "'probabilities'", "[2, 6]", "[6, 2]", "fit again"];
     no_run: "a folder that is no run", |f| fs::create_dir(f.join("empty")).unwrap(),
         "report empty", ["empty/run.json", "missing", "--resume"];
     missing_feature: "a column of the model that new data lacks", |f| {

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use cmrm_files::FolderLock;
 use tch::Device;
 
 use super::folder::{add_base, write_run};
@@ -117,6 +118,12 @@ pub fn train_all(plans: Vec<(Vec<RunSpec>, ImageSet)>, control: &Control<'_>) ->
 fn run(spec: &RunSpec, data: &Prepared, control: &Control<'_>, queue: &Queue) -> Result<Option<RunResult>> {
     let folder = control.root.join(spec.folder());
     fs::create_dir_all(&folder).map_err(|error| Error::in_file(&folder, error))?;
+    // Held to the end of this run.
+    let lock = FolderLock::take(&folder).map_err(|error| Error::in_file(&folder, error))?;
+    let _lock = lock.ok_or_else(|| {
+        Error::in_file(&folder, "another process is writing into this folder; wait until it has finished")
+    })?;
+    cmrm_files::remove_leftovers(&folder).map_err(|error| Error::in_file(&folder, error))?;
     if control.device.is_cuda() {
         Cuda::load()?.enter_stream(spec.urgent)?;
     }

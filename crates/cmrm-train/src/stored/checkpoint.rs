@@ -109,7 +109,7 @@ impl Checkpoint {
 
     /// Reads a checkpoint.
     pub fn read(path: &Path) -> Result<Self> {
-        Checkpoint::from_bytes(&std::fs::read(path).map_err(Error::in_file(path))?)
+        Checkpoint::from_bytes(&std::fs::read(path).map_err(Error::reading(path))?)
     }
 
     /// Reads a checkpoint from bytes.
@@ -146,7 +146,7 @@ impl Checkpoint {
         }
         for copy in 0..arms {
             let length = trainer.engine.parameters_of(copy).len();
-            let parameters: Vec<T> = self.tensors.take_exactly(&format!("arm{copy}.parameters"), length)?;
+            let parameters: Vec<T> = self.tensors.take_shaped(&format!("arm{copy}.parameters"), &[length])?;
             let mut snapshots = Vec::new();
             for (part, head) in header.optimisers[copy].iter().enumerate() {
                 let prefix = format!("arm{copy}.optimiser{part}.");
@@ -163,7 +163,7 @@ impl Checkpoint {
                     epoch: best.epoch,
                     accuracy: best.accuracy,
                     loss: best.loss,
-                    parameters: self.tensors.take_exactly(&format!("arm{copy}.best"), length)?,
+                    parameters: self.tensors.take_shaped(&format!("arm{copy}.best"), &[length])?,
                 }),
             };
             take_record(&self.tensors, copy, header, &mut trainer.records[copy])?;
@@ -199,7 +199,7 @@ fn put_record(tensors: &mut TensorFile, copy: usize, record: &RowRecord) {
 }
 
 fn take_record(tensors: &TensorFile, copy: usize, header: &Header, record: &mut RowRecord) -> Result<()> {
-    let take = |name: &str| tensors.take_exactly::<f32>(&format!("arm{copy}.record.{name}"), header.rows);
+    let take = |name: &str| tensors.take_shaped::<f32>(&format!("arm{copy}.record.{name}"), &[header.rows]);
     record.mean_margin = take("mean_margin")?;
     record.last_margin = take("last_margin")?;
     record.mean_weight = take("mean_weight")?;

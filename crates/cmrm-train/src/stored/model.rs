@@ -91,9 +91,10 @@ impl<T: Scalar> Model<T> {
         // The tensors are read first, so that a header alone cannot ask for memory.
         let mut parameters = Vec::new();
         for (l, layer) in layout.layers.iter().enumerate() {
-            parameters.extend(file.take_exactly::<T>(&format!("layers.{l}.weight"), layer.weights().len())?);
+            let shape = [layer.outputs, layer.inputs];
+            parameters.extend(file.take_shaped::<T>(&format!("layers.{l}.weight"), &shape)?);
             if layer.bias {
-                parameters.extend(file.take_exactly::<T>(&format!("layers.{l}.bias"), layer.biases().len())?);
+                parameters.extend(file.take_shaped::<T>(&format!("layers.{l}.bias"), &[layer.outputs])?);
             }
         }
         if let Some(at) = parameters.iter().position(|p| !p.is_finite()) {

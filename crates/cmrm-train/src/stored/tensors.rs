@@ -74,13 +74,19 @@ impl TensorFile {
         Ok((values, &tensor.shape))
     }
 
-    /// Numbers by name, refused unless there are `length` of them.
-    pub fn take_exactly<T: Scalar>(&self, name: &str, length: usize) -> Result<Vec<T>> {
-        let (values, _) = self.take(name)?;
-        if values.len() == length {
+    /// Numbers by name, refused unless they have the shape `expected`. The same count in another shape is another tensor:
+    /// a transposed matrix, say.
+    pub fn take_shaped<T: Scalar>(&self, name: &str, expected: &[usize]) -> Result<Vec<T>> {
+        let (values, shape) = self.take(name)?;
+        if shape == expected {
             return Ok(values);
         }
-        Err(refuse(format!("tensor '{name}'"), format!("has {} numbers where {length} are needed", values.len())))
+        Err(refuse(
+            format!("tensor '{name}'"),
+            format!(
+                "has the shape {shape:?} where {expected:?} is needed; the file is damaged: copy it again, or fit again"
+            ),
+        ))
     }
 
     /// Whole numbers by name.
@@ -138,7 +144,7 @@ impl TensorFile {
     /// Writes the file whole or not at all.
     pub fn write(&self, path: &Path, header: &impl Serialize) -> Result<()> {
         let bytes = self.to_bytes(header)?;
-        cmrm_files::write_atomically(path, |file| file.write_all(&bytes)).map_err(Error::in_file(path))
+        cmrm_files::write_atomically(path, |file| file.write_all(&bytes)).map_err(Error::writing(path))
     }
 }
 
