@@ -78,6 +78,8 @@ pub(crate) struct ArmState<T> {
     pub term: CheckedTerm,
     /// First epoch with the term on.
     pub start: usize,
+    /// Whether there is a term and it starts before the last epoch has passed.
+    pub comes_on: bool,
     pub fresh_optimiser: bool,
     pub scratch: ArmScratch<T>,
 }
@@ -95,12 +97,13 @@ impl<T: Scalar> ArmState<T> {
             }
         };
         let start = start.first_epoch(epochs);
-        Ok(ArmState { loss, term, start, fresh_optimiser, scratch: ArmScratch::default() })
+        let comes_on = !matches!(term, CheckedTerm::Base) && start < epochs;
+        Ok(ArmState { loss, term, start, comes_on, fresh_optimiser, scratch: ArmScratch::default() })
     }
 
     /// Whether the term is on in `epoch`.
     pub fn is_on(&self, epoch: usize) -> bool {
-        !matches!(self.term, CheckedTerm::Base) && epoch >= self.start
+        self.comes_on && epoch >= self.start
     }
 
     /// Whether `epoch` is the one that switches the term on and clears the optimiser.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cmrm::Scalar;
 use cmrm::loss::l2_penalty;
 
+use super::arm::ArmState;
 use super::diverged::{Place, explain};
 use super::evaluate::{ArmOutcome, Targets, evaluate_arm};
 use super::stochastic::Epoch;
@@ -46,9 +47,9 @@ impl<T: Scalar> FullBatch<T> {
         Ok(FullBatch { arms, config, preconditioner: None, work: Workspace::default() })
     }
 
-    /// Whether every arm has ended with its term on.
-    pub fn has_ended(&self, starts: &[bool]) -> bool {
-        self.arms.iter().zip(starts).all(|(arm, &has_term)| arm.lbfgs.status().is_some() && (arm.on || !has_term))
+    /// Whether every arm has ended, and with its term on if that comes on at all.
+    pub fn has_ended(&self, states: &[ArmState<T>]) -> bool {
+        self.arms.iter().zip(states).all(|(arm, state)| arm.lbfgs.status().is_some() && (arm.on || !state.comes_on))
     }
 
     pub fn run_epoch(&mut self, run: Epoch<'_, T>) -> Result<Vec<EpochSums>> {
@@ -60,8 +61,9 @@ impl<T: Scalar> FullBatch<T> {
         });
         for (copy, arm) in self.arms.iter_mut().enumerate() {
             let state = &mut run.states[copy];
-            // A base loss that has converged early is not left idle until the term's own epoch.
-            let due = state.is_on(run.epoch) || (state.is_on(usize::MAX) && arm.lbfgs.status().is_some());
+            // A base loss that has converged before the term's own epoch is at its optimum, which is what the base arm
+            // keeps: waiting would change neither arm, so the term comes on at once.
+            let due = state.is_on(run.epoch) || (state.comes_on && arm.lbfgs.status().is_some());
             if due && !arm.on {
                 arm.on = true;
                 if state.fresh_optimiser {

@@ -7,7 +7,7 @@ use cmrm::theory::filter_quality;
 use cmrm::{Matrix, Scalar};
 use serde::{Deserialize, Serialize};
 
-use super::arm::{Arm, ArmState, CheckedTerm};
+use super::arm::{Arm, ArmState};
 use super::config::{Method, Selection, TrainConfig};
 use super::data::Examples;
 use super::evaluate::ArmOutcome;
@@ -262,9 +262,8 @@ impl<'a, T: Scalar> Trainer<'a, T> {
 
     /// Whether nothing is left to do.
     pub fn has_ended(&self) -> bool {
-        let has_term: Vec<bool> = self.states.iter().map(|s| !matches!(s.term, CheckedTerm::Base)).collect();
         let converged = match &self.engine {
-            Engine::FullBatch(engine) => engine.has_ended(&has_term),
+            Engine::FullBatch(engine) => engine.has_ended(&self.states),
             Engine::Stochastic(_) => false,
         };
         let last = self.epoch.saturating_sub(1);
@@ -300,10 +299,12 @@ impl<'a, T: Scalar> Trainer<'a, T> {
             Engine::Stochastic(engine) => engine.run_epoch(run)?,
             Engine::FullBatch(engine) => engine.run_epoch(run)?,
         };
+        let eligible = (0..self.arms.len()).all(|copy| !self.states[copy].comes_on || self.is_on(copy));
         let mut stats = Vec::with_capacity(sums.len());
         for (copy, sum) in sums.into_iter().enumerate() {
             let judged = self.judge(copy)?;
             if let Some((accuracy, loss)) = judged
+                && eligible
                 && self.config.selection != Selection::Last
                 && !exhausted(self.config.selection, self.best[copy].as_ref(), self.epoch)
             {
@@ -320,10 +321,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
             stats.push(EpochStats {
                 arm: self.arms[copy].name.clone(),
                 epoch: self.epoch,
-                envelope_on: match &self.engine {
-                    Engine::Stochastic(_) => self.states[copy].is_on(self.epoch),
-                    Engine::FullBatch(engine) => engine.arms[copy].on,
-                },
+                envelope_on: self.is_on(copy),
                 base: sum.base / rows,
                 risk: sum.risk / rows,
                 total: sum.total / rows,
@@ -343,6 +341,14 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         self.epoch += 1;
         self.history.extend_from_slice(&stats);
         Ok(stats)
+    }
+
+    /// Whether one arm's term is on in the epoch under way.
+    fn is_on(&self, copy: usize) -> bool {
+        match &self.engine {
+            Engine::Stochastic(_) => self.states[copy].is_on(self.epoch),
+            Engine::FullBatch(engine) => engine.arms[copy].on,
+        }
     }
 
     /// Accuracy and mean base loss of one arm on the validation rows, by their observed labels.
