@@ -98,15 +98,16 @@ impl Decided {
             }
             decided.actions.insert(row, decision.action.clone());
         }
-        decided.overruled = match (disagreeing.as_slice(), moved) {
-            ([], None) => None,
-            ([], Some(decision)) => Some(file.other_rows(decision)),
-            (disagreeing, moved) => Some(file.other_labels(disagreeing, &decided, moved.is_some())),
+        let (why, ways_out) = match (disagreeing.as_slice(), moved) {
+            ([], None) => return Ok(decided),
+            ([], Some(decision)) => file.other_rows(decision),
+            (disagreeing, moved) => file.other_labels(disagreeing, &decided, moved.is_some()),
         };
-        match &decided.overruled {
-            Some(why) if !rules.force => Err(Failure::input(why)),
-            _ => Ok(decided),
+        if !rules.force {
+            return Err(Failure::input(format!("{why}; {ways_out}")));
         }
+        decided.overruled = Some(why);
+        Ok(decided)
     }
 }
 
@@ -204,12 +205,12 @@ impl DecisionFile<'_> {
                     ));
                 }
                 // Some are there, so it is the right table, and this row is as it should be: absent.
-                _ if known > 0 && (decision.action == Action::Drop || self.rules.force) => return Ok(None),
+                _ if known > 0 && decision.action == Action::Drop => return Ok(None),
                 _ => {
                     let none = if known == 0 { "; it has none of the ids in the file" } else { "" };
                     return bad(format!(
                         "column '{name}' of {source} has no id '{id}'{none}; apply the decisions to the table that they \
-                         were made on"
+                         were made on, or delete this one"
                     ));
                 }
             };
@@ -221,8 +222,8 @@ impl DecisionFile<'_> {
         decisions.iter().map(row_of).collect()
     }
 
-    /// Why labels that differ from those decided on are refused.
-    fn other_labels(&self, disagreeing: &[(&Decision, usize)], decided: &Decided, moved: bool) -> String {
+    /// What speaks against labels that differ from those decided on, and what to do.
+    fn other_labels(&self, disagreeing: &[(&Decision, usize)], decided: &Decided, moved: bool) -> (String, String) {
         let (decision, row) = disagreeing[0];
         let (path, source) = (self.path.display(), &self.table.source);
         let label = self.table.labels.text(row).map_or("none".into(), |label| format!("'{label}'"));
@@ -234,39 +235,30 @@ impl DecisionFile<'_> {
         if disagreeing.len() > 1 {
             why += &format!(" ({} of {} decisions disagree)", disagreeing.len(), decided.all);
         }
-        if moved {
-            why += &format!(": {CHANGED}");
-        }
         let has_new_label = |(decision, row): &(&Decision, usize)| match &decision.action {
             Action::Relabel(label) => self.table.labels.text(*row).is_some_and(|found| found.trim() == label),
             _ => false,
         };
         let relabels = decided.actions.values().filter(|action| matches!(action, Action::Relabel(_))).count();
-        why += if !moved && disagreeing.len() == relabels && disagreeing.iter().all(has_new_label) {
-            "; every row to relabel has its new label: the decisions look applied already"
-        } else {
-            "; apply the decisions to the table that they were made on"
-        };
-        why + &self.ways_out(decision, decided.by_id)
+        if moved {
+            why += &format!(": {CHANGED}");
+        } else if disagreeing.len() == relabels && disagreeing.iter().all(has_new_label) {
+            why += "; every row to relabel has its new label: the decisions look applied already";
+        }
+        (why, ways_out(decision, decided.by_id))
     }
 
-    /// Why rows that differ from those decided on are refused.
-    fn other_rows(&self, decision: &Decision) -> String {
-        format!(
-            "{}: row {}: decided on rows with the fingerprint {}, {} has {}: {CHANGED}; apply the decisions to the table \
-             that they were made on{}",
+    /// What speaks against rows that differ from those decided on, and what to do.
+    fn other_rows(&self, decision: &Decision) -> (String, String) {
+        let why = format!(
+            "{}: row {}: decided on rows with the fingerprint {}, {} has {}: {CHANGED}",
             self.path.display(),
             decision.at,
             decision.fingerprint,
             self.table.source,
-            self.table.fingerprint(),
-            self.ways_out(decision, false)
-        )
-    }
-
-    fn ways_out(&self, decision: &Decision, by_id: bool) -> String {
-        let by_ids = if !by_id && !decision.id.is_empty() { ", name its column of ids with --id" } else { "" };
-        format!("{by_ids}, or insist with --force")
+            self.table.fingerprint()
+        );
+        (why, ways_out(decision, false))
     }
 
     fn label(&self, at: usize, label: String) -> Result<String> {
@@ -287,6 +279,11 @@ impl DecisionFile<'_> {
     fn bad(&self, at: usize, column: &str, what: impl std::fmt::Display) -> Failure {
         Failure::input(format!("{}: row {at}, column '{column}': {what}", self.path.display()))
     }
+}
+
+fn ways_out(decision: &Decision, by_id: bool) -> String {
+    let by_ids = if !by_id && !decision.id.is_empty() { ", name its column of ids with --id" } else { "" };
+    format!("apply the decisions to the table that they were made on{by_ids}, or insist with --force")
 }
 
 fn hint<S: AsRef<str>>(wrong: &str, known: &[S]) -> String {

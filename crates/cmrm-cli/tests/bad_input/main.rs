@@ -2,6 +2,9 @@
 //!
 //! `docs/bad-input.md` is made from this table; `CMRM_WRITE_DOCS=1 cargo test -p cmrm-cli --test bad_input` writes it.
 
+// Tests write files that they read.
+#![allow(clippy::disallowed_methods)]
+
 mod cases;
 #[path = "../common/mod.rs"]
 mod common;
