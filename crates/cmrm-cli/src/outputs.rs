@@ -17,7 +17,8 @@ use crate::args::ReadArgs;
 use crate::failure::{Failure, Result, in_file};
 
 /// The names of the files that make up a run or a search, besides models and decisions.
-const OWN: [&str; 14] = [
+const OWN: [&str; 15] = [
+    ".lock",
     "best.toml",
     "cards.json",
     "config.toml",
