@@ -17,6 +17,7 @@ mod load;
 mod margins;
 mod new_rows;
 mod outputs;
+mod penalty;
 mod progress;
 mod reporting;
 mod resume;

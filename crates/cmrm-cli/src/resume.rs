@@ -86,6 +86,9 @@ pub fn begun(args: &FitArgs, wanted: Begun) -> Result<Option<(RunDir, FitConfig)
 /// The settings to go on with: the run's `own`, which those `asked` for must be, and the data where it is now. While a
 /// run is unfinished its data may have moved, since its contents are compared ([`DataStamp`]).
 pub fn agree(run: &RunDir, own: &FitConfig, asked: FitConfig, args: &FitArgs, begun: Begun) -> Result<FitConfig> {
+    // What the settings leave open is what the run decided when it began.
+    let (own, asked) = (&own.resolved(), asked.resolved());
+    let asked = FitConfig { l2: asked.l2.or(own.l2), ..asked };
     let finished = begun.is_finished(run);
     let places = |from: &FitConfig, to: &FitConfig| FitConfig {
         data: from.data.clone(),

@@ -6,9 +6,11 @@
 
 mod arms;
 mod config;
+mod defaults;
 mod error;
 mod memory;
 mod order;
+mod penalty;
 mod prepare;
 mod report;
 mod space;
@@ -20,6 +22,7 @@ pub use arms::{arms, envelope_arm};
 pub use config::{FitConfig, ModelKind, OptimiserKind, RowOrder};
 pub use error::{Error, Result};
 pub use memory::{Need, Room, check_memory, doubt_about_classes};
+pub use penalty::with_penalty;
 pub use prepare::{Loaded, Prepared, judged, known_wrong, prepare};
 pub use report::{Material, epoch, report, suspects};
 pub use space::{Candidate, Space, auto_candidates, rows_to_search};

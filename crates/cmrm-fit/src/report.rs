@@ -9,7 +9,7 @@ use cmrm_run::{BASE, Cards, Confidences, FEW_COLUMNS, Found, PICTURE_BYTES, Reco
 use cmrm_train::train::{EpochStats, Trained};
 use rayon::prelude::*;
 
-use crate::config::FitConfig;
+use crate::config::{FitConfig, OptimiserKind};
 use crate::error::Result;
 use crate::prepare::Prepared;
 
@@ -66,7 +66,7 @@ pub fn report(material: Material<'_>, suspects: Vec<Card>) -> Result<Report> {
             temperature: envelope.temperature,
             ceiling: envelope.ceiling,
         },
-        batch: config.batch,
+        batch: if config.optimiser() == OptimiserKind::Lbfgs { 0 } else { config.batch },
         history: history.iter().map(epoch).collect(),
         suspects,
         sensitivity,

@@ -9,8 +9,8 @@ use cmrm::rng::Rng;
 use cmrm_data::preprocess::{Preprocess, in_words};
 use cmrm_data::write::NpyWriter;
 use cmrm_data::{Column, LabelOptions, LabelledRows, MissingLabels};
-use cmrm_fit::{FitConfig, Need, Room, arms, doubt_about_classes, draw, rows_by_class};
-use cmrm_train::train::{Arm, Examples, Trainer};
+use cmrm_fit::{FitConfig, Need, Room, arms, doubt_about_classes, draw, rows_by_class, with_penalty};
+use cmrm_train::train::{Arm, Examples, Silent, Trainer};
 use rayon::prelude::*;
 
 use super::Audited;
@@ -63,7 +63,7 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
         .and("the probabilities of all rows", &[labels.len(), classes.len()])
         .check(Room::now())
         .map_err(|error| error.in_data(&loaded.train.source))?;
-    let progress = FoldProgress::new(terminal, folds.count, config.epochs);
+    let progress = FoldProgress::new(terminal, folds.count, config.epochs());
     let width = classes.len();
     // Each fold writes the rows that it holds out, and no other.
     let probabilities = Mutex::new(vec![0.0; labels.len() * width]);
@@ -161,7 +161,10 @@ impl Fold<'_> {
         let validation = validation_x.map(|x| Examples::new(x, &validation.labels));
         let examples = Examples::new(train.matrix()?, &train.labels);
         let arms = vec![self.arm.clone()];
-        let mut trainer = Trainer::new(self.config.train_config(), arms, train.classes.len(), examples, validation)?;
+        let classes = train.classes.len();
+        // The rows outside the fold decide, as if the fold did not exist.
+        let config = with_penalty(self.config, examples, classes, &mut Silent)?;
+        let mut trainer = Trainer::new(config.train_config(), arms, classes, examples, validation)?;
         trainer.run(&mut progress.watch())?;
         let trained = trainer.finish()?.pop().ok_or_else(|| Failure::input("no arm was trained"))?;
         progress.fold_done(self.fold);

@@ -16,6 +16,7 @@ use crate::calibration::Calibration;
 use crate::config;
 use crate::failure::{Failure, Result, in_stored};
 use crate::load::load;
+use crate::penalty;
 use crate::progress::{Watch, interrupted, watch_interrupts};
 use crate::reporting::{self, sensitivity};
 use crate::resume::{self, Begun, DataStamp};
@@ -49,11 +50,12 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     words.iter().for_each(|words| terminal.say(words));
     check_memory(&config, &prepared).map_err(|error| error.in_data(&config.data))?;
     let run = run.map_or_else(|| RunDir::create(args.out.as_deref(), &prepared.name), Ok)?;
+    let parts = TrainingParts::of(&prepared)?;
     // A run that goes on has the settings that were found when it began.
+    config = penalty::decide(&config, parts.examples()?, prepared.data.classes.len(), terminal)?;
     if args.auto && !args.resume {
         config = search_first(&config, &prepared, terminal)?;
     }
-    let parts = TrainingParts::of(&prepared)?;
     let stamp = DataStamp::of(&prepared, &parts)?;
     let mut trainer = trainer(&config, &prepared, &parts)?;
     if args.resume {

@@ -6,6 +6,7 @@ use clap::Args;
 use cmrm::criterion::Criterion;
 use cmrm_data::Fingerprint;
 use cmrm_fit::{Candidate, FitConfig, Space, check_memory, prepare, rows_to_search};
+use cmrm_train::train::Examples;
 use cmrm_train::tune::{SearchConfig, Trial};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use crate::args::FitArgs;
 use crate::config;
 use crate::failure::{Failure, Result};
 use crate::load::{Loaded, load};
+use crate::penalty;
 use crate::progress::watch_interrupts;
 use crate::resume::{self, BEST, Begun, SEARCH, SEARCH_SUMMARY};
 use crate::run_dir::RunDir;
@@ -70,8 +72,8 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
             resume::refuse_difference(folder, before, &info, Begun::Search)?;
         }
     }
-    let candidates = info.space.candidates(&config)?;
     if args.fit.dry_run {
+        let candidates = info.space.candidates(&config)?;
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.setting.name.clone() + "\n").collect();
         terminal.data(names.concat().as_bytes())?;
         return Ok(ExitCode::SUCCESS);
@@ -96,6 +98,8 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     words.iter().for_each(|words| terminal.say(words));
     check_memory(&config, &prepared).map_err(|error| error.in_data(&config.data))?;
     let data = rows_to_search(&prepared)?;
+    config = penalty::decide(&config, Examples::new(data.matrix()?, &data.labels), data.classes.len(), terminal)?;
+    let candidates = info.space.candidates(&config)?;
     let name = format!("{}-tune", prepared.name);
     let folder = folder.map_or_else(|| RunDir::create(args.fit.out.as_deref(), &name), Ok)?;
     info.fingerprint = Fingerprint::of(&data).0;
@@ -175,7 +179,7 @@ fn lines(candidates: &[Candidate], trials: &[Trial]) -> Result<String> {
             serde_json::json!({
                 "preset": config.preset, "lambda": envelope.lambda, "alpha": envelope.alpha,
                 "temperature": envelope.temperature, "loss": config.loss, "learning_rate": config.learning_rate,
-                "l2": config.l2, "epochs": config.epochs,
+                "l2": config.l2(), "epochs": config.epochs(),
             })
         });
         let line = Line { trial: trial.clone(), values: values.unwrap_or_default() };
