@@ -23,7 +23,7 @@ pub use config::{FitConfig, ModelKind, OptimiserKind, RowOrder};
 pub use error::{Error, Result};
 pub use memory::{Need, Room, check_memory, doubt_about_classes};
 pub use penalty::with_penalty;
-pub use prepare::{Loaded, Prepared, judged, known_wrong, prepare};
+pub use prepare::{Loaded, Prepared, judged, known_wrong, prepare, prepare_unless};
 pub use report::{Material, epoch, report, suspects};
 pub use space::{Candidate, Space, auto_candidates, rows_to_search};
 pub use split::{Split, draw, rows_by_class};

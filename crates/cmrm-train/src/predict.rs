@@ -5,6 +5,7 @@ use cmrm::{Matrix, Scalar};
 
 use crate::error::Result;
 use crate::model::{BLOCK_ROWS, Head, Network, Workspace};
+use crate::stop::Stop;
 
 /// Most rows evaluated at a time, so that memory does not grow with the data.
 const CHUNK_ROWS: usize = 16 * 1024;
@@ -41,8 +42,13 @@ impl<T: Scalar> Model<T> {
 
     /// Scaled logits, `[rows, classes]`; a score becomes `(0, score)`.
     pub fn logits(&self, x: Matrix<'_, T>) -> Result<Vec<T>> {
+        self.logits_unless(x, &Stop::default())
+    }
+
+    /// [`Model::logits`], or [`crate::Error::Stopped`] soon after somebody asks to stop.
+    pub fn logits_unless(&self, x: Matrix<'_, T>, stop: &Stop) -> Result<Vec<T>> {
         let mut logits = Vec::with_capacity(x.rows() * self.classes());
-        self.each_logits(x, |chunk| {
+        self.each_logits(x, stop, |chunk| {
             logits.extend_from_slice(chunk);
             Ok(())
         })?;
@@ -50,11 +56,12 @@ impl<T: Scalar> Model<T> {
     }
 
     /// Hands the scaled logits of the rows to `take`, some rows at a time and in order, to be changed at will.
-    fn each_logits(&self, x: Matrix<'_, T>, mut take: impl FnMut(&mut [T]) -> Result<()>) -> Result<()> {
+    fn each_logits(&self, x: Matrix<'_, T>, stop: &Stop, mut take: impl FnMut(&mut [T]) -> Result<()>) -> Result<()> {
         let layout = self.network.layout();
         check_length("features of a row against the model's inputs", layout.inputs(), x.columns())?;
         let scale = T::from_f64(self.scale);
         let (mut work, mut logits) = (Workspace::default(), Vec::new());
+        work.stop_on(stop.clone());
         // Whole blocks: the network rounds a row the same whatever other blocks are evaluated beside its own.
         let blocks = (CHUNK_OUTPUTS / layout.classes / BLOCK_ROWS).clamp(1, CHUNK_ROWS / BLOCK_ROWS);
         for chunk in x.values().chunks(blocks * BLOCK_ROWS * x.columns()) {
@@ -72,16 +79,30 @@ impl<T: Scalar> Model<T> {
 
     /// Probabilities, `[rows, classes]`.
     pub fn probabilities(&self, x: Matrix<'_, T>) -> Result<Vec<T>> {
+        self.probabilities_unless(x, &Stop::default())
+    }
+
+    /// [`Model::probabilities`], or [`crate::Error::Stopped`] soon after somebody asks to stop.
+    pub fn probabilities_unless(&self, x: Matrix<'_, T>, stop: &Stop) -> Result<Vec<T>> {
         let mut values = Vec::with_capacity(x.rows() * self.classes());
-        self.each_probabilities(x, |chunk| values.extend_from_slice(chunk.values()))?;
+        self.each_probabilities_unless(x, stop, |chunk| values.extend_from_slice(chunk.values()))?;
         Ok(values)
     }
 
     /// Hands the probabilities of the rows to `take`, some rows at a time and in order: what one row after the other can
     /// be judged by does not need the memory of rows times classes.
-    pub fn each_probabilities(&self, x: Matrix<'_, T>, mut take: impl FnMut(Matrix<'_, T>)) -> Result<()> {
+    pub fn each_probabilities(&self, x: Matrix<'_, T>, take: impl FnMut(Matrix<'_, T>)) -> Result<()> {
+        self.each_probabilities_unless(x, &Stop::default(), take)
+    }
+
+    fn each_probabilities_unless(
+        &self,
+        x: Matrix<'_, T>,
+        stop: &Stop,
+        mut take: impl FnMut(Matrix<'_, T>),
+    ) -> Result<()> {
         let classes = self.classes();
-        self.each_logits(x, |chunk| {
+        self.each_logits(x, stop, |chunk| {
             // Exponentials are fast where the processor's widest vectors are enabled around them.
             pulp::Arch::new().dispatch(|| chunk.chunks_exact_mut(classes).for_each(softmax));
             take(Matrix::new(chunk, classes)?);
