@@ -360,31 +360,6 @@ fn sizes_are_limited() {
 }
 
 #[test]
-fn a_column_that_repeats_one_value_takes_no_more_memory_than_a_packed_file_may() {
-    let constant = |million_rows: usize| {
-        raw("message schema { REQUIRED INT32 a; }", WriterProperties::builder().build(), |_, writer| {
-            if let ColumnWriter::Int32ColumnWriter(writer) = writer {
-                let values = vec![7; 1_000_000];
-                (0..million_rows).for_each(|_| assert_eq!(writer.write_batch(&values, None, None).unwrap(), 1_000_000));
-            }
-        })
-    };
-    let bytes = constant(34);
-    assert!(bytes.len() < 1_000_000, "{}", bytes.len());
-    let error = refused(bytes.clone(), &ReadOptions::default());
-    assert_eq!(
-        error,
-        "t.parquet: the table of 34000000 rows and 1 columns, at eight bytes a cell, is 272000000, over the limit of \
-         268435456; if you trust the file, leave out columns that hardly vary, or write it plainly: in pandas \
-         to_parquet(file, compression=None, use_dictionary=False)"
-    );
-    // In chunks it is never in memory as a whole, and what fits is read.
-    let chunk = open(&source(bytes), &ReadOptions::default()).unwrap().chunks(10).unwrap().next().unwrap().unwrap();
-    assert_eq!(chunk.features.rows(), 10);
-    assert_eq!(read(&source(constant(1)), &ReadOptions::default()).unwrap().features.rows(), 1_000_000);
-}
-
-#[test]
 fn the_row_numbers_of_a_data_frame_are_no_feature() {
     let index = column("__index_level_0__", Kind::Numeric, &[Some("0"), Some("1")]);
     let table_with = Table::new(vec![column("a", Kind::Numeric, &[Some("5"), Some("6")]), index]).unwrap();
