@@ -27,7 +27,7 @@ pub fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyRes
     array.as_slice().map_err(not_contiguous)
 }
 
-/// What is said of an array with gaps.
+/// What is said of an array with gaps, or at an address that its type does not allow. Python's side hands over neither.
 pub fn not_contiguous(_: impl Sized) -> PyErr {
-    PyTypeError::new_err("expected a C-contiguous array; numpy.ascontiguousarray makes one")
+    PyTypeError::new_err("expected a C-contiguous, aligned array; numpy.require(array, requirements='CA') makes one")
 }

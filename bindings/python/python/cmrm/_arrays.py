@@ -2,14 +2,56 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 
+def native(array: np.ndarray, dtype: Any = None) -> np.ndarray:
+    """The array as the native side can borrow it: in C order, and aligned, which a slice of bytes need not be."""
+    array = np.ascontiguousarray(array, dtype)
+    return array if array.flags.aligned else array.copy()
+
+
+def _masked(values: Any) -> np.ma.MaskedArray | None:
+    """The values, or rows of them in a list, as a masked array; None where no cell is masked."""
+    if isinstance(values, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in values):
+        with warnings.catch_warnings():
+            # NumPy warns that a masked cell becomes NaN, which nobody will read.
+            warnings.simplefilter("ignore", UserWarning)
+            values = np.ma.array(values)
+    return values if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values) else None
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuses a masked cell: the value underneath means nothing."""
+    masked = _masked(values)
+    if masked is not None:
+        first = np.argwhere(np.ma.getmaskarray(masked))[0]
+        place = ", ".join(f"{what} {at}" for what, at in zip(("row", "column"), first))
+        raise ValueError(f"{name}: {place or 'the value'} is masked; fill it in, or leave the row out")
+
+
+def unmasked(values: Any, name: str) -> np.ndarray:
+    """The values as a plain array, none of them masked."""
+    refuse_masked(values, name)
+    return np.asarray(values)
+
+
+def masked_as_nan(values: Any, name: str) -> Any:
+    """The values with NaN, the estimators' missing value, for masked cells; as they are where none is masked."""
+    masked = _masked(values)
+    if masked is None:
+        return values
+    if masked.dtype.kind not in "buif":
+        raise TypeError(f"{name}: expected numbers, found a masked array of {masked.dtype}")
+    return masked.astype(np.result_type(masked.dtype, np.float32)).filled(np.nan)
+
+
 def floats(values: Any, name: str) -> np.ndarray:
     """A C-contiguous matrix of float32 or float64; these two are taken as they are, other numbers become float64."""
-    array = np.asarray(values)
+    array = unmasked(values, name)
     if array.dtype != np.float32 and array.dtype != np.float64:
         if array.dtype.kind not in "buifO":
             raise TypeError(f"{name}: expected numbers, found an array of {array.dtype}")
@@ -21,12 +63,12 @@ def floats(values: Any, name: str) -> np.ndarray:
         raise ValueError(
             f"{name}: expected a row per example and a column per class or feature, found {array.ndim} dimensions"
         )
-    return np.ascontiguousarray(array)
+    return native(array)
 
 
 def class_indices(labels: Any, classes: int, name: str = "labels") -> np.ndarray:
     """Whole numbers from 0 to classes − 1, as uint32."""
-    array = np.asarray(labels)
+    array = unmasked(labels, name)
     if array.ndim != 1:
         raise ValueError(f"{name}: expected one label a row, found {array.ndim} dimensions")
     if array.dtype.kind not in "buif":
@@ -39,12 +81,12 @@ def class_indices(labels: Any, classes: int, name: str = "labels") -> np.ndarray
     if wrong.size:
         row = int(wrong[0])
         raise ValueError(f"{name}: row {row}: {array[row]} is not a whole number from 0 to {classes - 1}")
-    return np.ascontiguousarray(array, dtype=np.uint32)
+    return native(array, np.uint32)
 
 
 def encode(labels: Any, classes: Any, name: str = "labels") -> tuple[np.ndarray, np.ndarray]:
     """Labels of any kind as indices into classes; those that occur, sorted, if none are given."""
-    array = np.asarray(labels)
+    array = unmasked(labels, name)
     if array.ndim != 1:
         raise ValueError(f"{name}: expected one label a row, found {array.ndim} dimensions")
     if array.dtype.kind in "fc" and not np.isfinite(array).all():
@@ -58,7 +100,7 @@ def encode(labels: Any, classes: Any, name: str = "labels") -> tuple[np.ndarray,
         ) from None
     if classes is None:
         return indices.astype(np.uint32), found
-    known = np.asarray(classes)
+    known = unmasked(classes, "classes")
     if known.ndim != 1 or len(np.unique(known)) != len(known):
         raise ValueError("classes: expected a list of different labels")
     place = {label: index for index, label in enumerate(known.tolist())}
@@ -103,7 +145,7 @@ def row_weights(weights: Any, rows: int) -> np.ndarray | None:
     """One weight a row as float32; a single number is everybody's."""
     if weights is None:
         return None
-    array = np.asarray(weights)
+    array = unmasked(weights, "sample_weight")
     if array.dtype.kind not in "buifO":
         raise TypeError(f"sample_weight: expected numbers, found an array of {array.dtype}")
     try:
@@ -122,4 +164,4 @@ def row_weights(weights: Any, rows: int) -> np.ndarray | None:
         raise ValueError(f"sample_weight: row {row}: {array[row]} is not a finite number, 0 or more")
     if not array.any():
         raise ValueError("sample_weight: all weights are zero; at least one row has to count")
-    return np.ascontiguousarray(array, dtype=np.float32)
+    return native(array, np.float32)

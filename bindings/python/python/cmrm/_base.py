@@ -15,7 +15,7 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("cmrm's estimators need scikit-learn 1.6 or later: pip install 'cmrm[sklearn]'") from error
 
-from ._arrays import encode, row_weights
+from ._arrays import encode, masked_as_nan, native, refuse_masked, row_weights
 from ._audit import Audit
 from ._progress import teller
 from ._settings import settings
@@ -48,13 +48,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         if is_table(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return columns(X)
-        return validate_data(self, X, reset=reset, **self._array_rules())
+        return native(validate_data(self, masked_as_nan(X, "X"), reset=reset, **self._array_rules()))
 
     def _array_rules(self) -> dict[str, Any]:
         finite = "allow-nan" if self.impute else True
         return {"dtype": (np.float64, np.float32), "order": "C", "ensure_all_finite": finite}
 
     def _labelled_rows(self, X: Any, y: Any, reset: bool, least: int = 2) -> tuple[Any, np.ndarray]:
+        refuse_masked(y, "y")
         if is_table(X):
             if y is None:
                 raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -64,7 +65,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             if len(y) < least:
                 raise ValueError(f"found {len(y)} sample(s), while a minimum of {least} is required")
         else:
+            X = masked_as_nan(X, "X")
             rows, y = validate_data(self, X, y, reset=reset, ensure_min_samples=least, **self._array_rules())
+            rows = native(rows)
         check_classification_targets(y)
         return rows, y
 
@@ -74,7 +77,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             raise TypeError(f"loss: expected a text such as 'cross-entropy' or 'gce:0.7', found {self.loss!r}")
         return {
             "features": rows,
-            "labels": np.ascontiguousarray(codes, dtype=np.uint32),
+            "labels": native(codes, np.uint32),
             "classes": [str(name) for name in self.classes_.tolist()],
             "weights": row_weights(sample_weight, len(codes)),
             "config": settings(parameters),

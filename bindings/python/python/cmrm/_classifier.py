@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from ._arrays import unmasked
 from ._base import FittedClassifier
 
 
@@ -157,7 +158,7 @@ class CMRMClassifier(FittedClassifier):
         first = not hasattr(self, "_fitted")
         rows, y = self._labelled_rows(X, y, reset=first, least=1)
         if first:
-            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
+            self.classes_ = np.unique(y if classes is None else unmasked(classes, "classes"))
             self._passes = 0
             if len(self.classes_) < 2:
                 raise ValueError("expected at least 2 classes, found one class; name all of them with classes=…")

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ._arrays import native
+
 Column = tuple[str, Any, "np.ndarray | None"]
 
 
@@ -112,5 +114,5 @@ def _names(cells: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, list[str
 
 def _finish(cells: Any, missing: np.ndarray) -> tuple[Any, np.ndarray | None]:
     if not isinstance(cells, tuple):
-        cells = np.ascontiguousarray(cells)
-    return cells, np.ascontiguousarray(missing) if missing.any() else None
+        cells = native(cells)
+    return cells, native(missing) if missing.any() else None

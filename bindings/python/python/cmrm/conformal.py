@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._arrays import class_indices, encode, floats, seed_of, whole
+from ._arrays import class_indices, encode, floats, seed_of, unmasked, whole
 
 __all__ = ["SetPredictor", "calibrate", "evaluate"]
 
@@ -96,7 +96,7 @@ def calibrate(
 
 def evaluate(sets: Any, labels: Any) -> dict[str, float]:
     """How sets, as :meth:`SetPredictor.predict` gives them, hold the labels (column numbers): coverage and sizes."""
-    mask = np.asarray(sets)
+    mask = unmasked(sets, "sets")
     if mask.ndim != 2 or mask.dtype != bool:
         raise TypeError("sets: expected a matrix of booleans, as SetPredictor.predict gives it")
     codes = class_indices(labels, mask.shape[1])

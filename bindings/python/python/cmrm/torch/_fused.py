@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .._arrays import native
+
 _SECOND_DERIVATIVE = (
     "the fused kernel has first derivatives only; make the loss with backend='tensor' to differentiate twice"
 )
@@ -20,9 +22,9 @@ class Total(torch.autograd.Function):
         grad = torch.empty_like(logits)
         rows = torch.empty((2, logits.shape[0]), dtype=logits.dtype)
         total, out.base, out.risk, out.tau = kernel.evaluate(
-            logits.detach().numpy(),
-            labels.numpy(),
-            None if row_weights is None else row_weights.numpy(),
+            native(logits.detach().numpy()),
+            native(labels.numpy()),
+            None if row_weights is None else native(row_weights.numpy()),
             grad.numpy(),
             rows.numpy(),
             active,
@@ -49,9 +51,9 @@ class Risk(torch.autograd.Function):
         rows[0] = margins
         out.tau, out.risk = kernel.couple(
             rows[0].numpy(),
-            labels.numpy(),
+            native(labels.numpy()),
             classes,
-            None if row_weights is None else row_weights.numpy(),
+            None if row_weights is None else native(row_weights.numpy()),
             rows[1].numpy(),
             slopes.numpy(),
         )
