@@ -2,27 +2,27 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use cmrm_train::train::{EpochStats, Observer, Trainer};
-use cmrm_train::{Checkpoint, Result};
+use cmrm_train::{Checkpoint, Result, Stop};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::live_view;
 use crate::terminal::Terminal;
 
-/// Set by Ctrl-C; a second Ctrl-C ends the process at once.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Asked by Ctrl-C; a second Ctrl-C ends the process at once.
+static INTERRUPTED: LazyLock<Stop> = LazyLock::new(Stop::default);
 
 /// Seconds between checkpoints of a training with quick epochs.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
 
-/// Makes Ctrl-C ask for a stop after the epoch under way.
+/// Makes Ctrl-C ask for a stop, soon and in good order.
 pub fn watch_interrupts() {
     // A handler that cannot be set (there is one already) leaves the system's own.
     let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+        if INTERRUPTED.request() {
             std::process::exit(130);
         }
     });
@@ -30,7 +30,12 @@ pub fn watch_interrupts() {
 
 /// Whether Ctrl-C was pressed.
 pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::SeqCst)
+    INTERRUPTED.is_requested()
+}
+
+/// What Ctrl-C asks, for whoever computes.
+pub fn stop_at_interrupt() -> Stop {
+    INTERRUPTED.clone()
 }
 
 /// Draws, and saves.
@@ -60,6 +65,10 @@ impl Watch {
 }
 
 impl Observer<f32> for Watch {
+    fn stop(&self) -> Option<Stop> {
+        Some(stop_at_interrupt())
+    }
+
     fn epoch(&mut self, trainer: &Trainer<'_, f32>, stats: &[EpochStats]) -> Result<ControlFlow<()>> {
         let done = trainer.epochs_done();
         self.bar.set_position(done as u64);
@@ -70,11 +79,10 @@ impl Observer<f32> for Watch {
         if !self.terminal.bars && (done.is_multiple_of(self.epochs.div_ceil(10)) || done == self.epochs) {
             self.terminal.say(format!("epoch {done}/{}  {}", self.epochs, live_view::line(stats)));
         }
-        let stop = interrupted();
-        if stop || self.saved.elapsed() > CHECKPOINT_EVERY {
+        if self.saved.elapsed() > CHECKPOINT_EVERY {
             Checkpoint::of(trainer).write(&self.checkpoint)?;
             self.saved = Instant::now();
         }
-        Ok(if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(ControlFlow::Continue(()))
     }
 }

@@ -134,6 +134,36 @@ fn an_interrupted_fit_goes_on_to_the_same_bytes() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn ctrl_c_does_not_wait_for_the_end_of_an_epoch() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    let folder = tempfile::tempdir().unwrap();
+    write_table(&folder.path().join("table.csv"), 60_000);
+    // An epoch of these takes ten seconds and more.
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cmrm"))
+        .args(["fit", "table.csv", "--label", "churned", "--hidden", "1024,1024", "--out", "run"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !folder.path().join("run/config.toml").is_file() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before training");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    let asked = Instant::now();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+    assert_eq!(output.status.code(), Some(130));
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(words.contains("interrupted after epoch 0; go on with `cmrm fit --resume --out run`"), "{words}");
+    assert!(folder.path().join("run/checkpoints/last.safetensors").is_file());
+}
+
 #[test]
 fn help_and_version_are_there() {
     let folder = tempfile::tempdir().unwrap();

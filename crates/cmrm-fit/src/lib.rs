@@ -18,7 +18,7 @@ mod training;
 pub use arms::{arms, envelope_arm};
 pub use config::{FitConfig, ModelKind, OptimiserKind, RowOrder};
 pub use error::{Error, Result};
-pub use prepare::{Loaded, Prepared, judged, known_wrong, prepare};
+pub use prepare::{Loaded, Prepared, judged, known_wrong, prepare, prepare_unless};
 pub use report::{Material, epoch, report, suspects};
 pub use space::{Candidate, Space, auto_candidates, rows_to_search};
 pub use split::{Split, draw};

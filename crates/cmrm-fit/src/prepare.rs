@@ -5,6 +5,7 @@ use cmrm::noise::{NoiseConfig, NoiseContext};
 use cmrm_data::preprocess::Preprocess;
 use cmrm_data::{Column, Dataset, Input, LabelOptions, LabelledRows, MissingLabels};
 use cmrm_run::summary::Labels;
+use cmrm_train::Stop;
 
 use crate::config::FitConfig;
 use crate::error::Result;
@@ -53,21 +54,30 @@ pub struct Prepared {
 /// Encodes the labels, splits the rows, learns the preprocessing on those to train on, and makes noise. Besides the data
 /// there are words for the user.
 pub fn prepare(config: &FitConfig, loaded: &Loaded) -> Result<(Prepared, Vec<String>)> {
+    prepare_unless(config, loaded, &Stop::default())
+}
+
+/// [`prepare`], or an error soon after somebody asks to stop: that is looked for after every pass over the rows.
+pub fn prepare_unless(config: &FitConfig, loaded: &Loaded, stop: &Stop) -> Result<(Prepared, Vec<String>)> {
     let missing = if config.hold_out_unlabelled { MissingLabels::HoldOut } else { MissingLabels::Refuse };
     let options = LabelOptions { missing, classes: loaded.classes.clone() };
     let Arranged { input, places, weights } = arrange(config, loaded)?;
+    stop.check()?;
     let labelled = input.encode_labels(&options)?;
     let LabelledRows { labels, rows, unlabelled } = &labelled;
     let has_test = loaded.test.is_some();
     let split =
         draw(&labels.indices, &labels.classes, config.test_share(has_test), config.validation_share, config.seed)
             .map_err(|error| error.in_data(&loaded.train.source))?;
+    stop.check()?;
     let training_rows: Vec<usize> = split.train.iter().map(|&i| rows[i]).collect();
     // An error names a row; where rows were moved, it is looked for again where they stand in the data.
     let named = |error| places.as_ref().and_then(|_| first_refusal(config, &loaded.train)).unwrap_or(error);
     let (preprocess, notes) = Preprocess::fit(&input.features, &training_rows, &config.preprocess)
         .map_err(|error| named(error).in_file(&input.source))?;
+    stop.check()?;
     let (mut data, more) = preprocess.dataset(&input, &labelled).map_err(named)?;
+    stop.check()?;
     let weights = weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
     if let Some(places) = &places {
         data.rows.iter_mut().for_each(|row| *row = places[*row as usize] as u64);

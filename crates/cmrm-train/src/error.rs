@@ -37,6 +37,9 @@ pub enum Error {
         /// What it likely comes from and what to do.
         cause: String,
     },
+    /// Somebody asked to stop, by a [`crate::Stop`].
+    #[error("stopped on request")]
+    Stopped,
     /// A file is not a checkpoint or a model of this program, or belongs to another run.
     #[error("{what}: {reason}")]
     Stored {

@@ -10,10 +10,12 @@ pub mod model;
 pub mod optim;
 pub mod predict;
 pub mod schedule;
+mod stop;
 pub mod stored;
 pub mod train;
 pub mod tune;
 
 pub use error::{Error, Result};
 pub use predict::Model;
+pub use stop::Stop;
 pub use stored::Checkpoint;

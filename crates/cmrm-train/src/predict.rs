@@ -5,6 +5,7 @@ use cmrm::{Matrix, Scalar};
 
 use crate::error::Result;
 use crate::model::{Head, Network, Workspace};
+use crate::stop::Stop;
 
 /// Rows evaluated at a time, so that memory does not grow with the data.
 const CHUNK_ROWS: usize = 16 * 1024;
@@ -39,10 +40,16 @@ impl<T: Scalar> Model<T> {
 
     /// Scaled logits, `[rows, classes]`; a score becomes `(0, score)`.
     pub fn logits(&self, x: Matrix<'_, T>) -> Result<Vec<T>> {
+        self.logits_unless(x, &Stop::default())
+    }
+
+    /// [`Model::logits`], or [`crate::Error::Stopped`] soon after somebody asks to stop.
+    pub fn logits_unless(&self, x: Matrix<'_, T>, stop: &Stop) -> Result<Vec<T>> {
         let layout = self.network.layout();
         check_length("features of a row against the model's inputs", layout.inputs(), x.columns())?;
         let scale = T::from_f64(self.scale);
         let mut work = Workspace::default();
+        work.stop_on(stop.clone());
         let mut logits = Vec::with_capacity(x.rows() * layout.classes);
         for chunk in x.values().chunks(CHUNK_ROWS * x.columns()) {
             self.network.forward(chunk, None, false, &mut work)?;
@@ -57,10 +64,18 @@ impl<T: Scalar> Model<T> {
 
     /// Probabilities, `[rows, classes]`.
     pub fn probabilities(&self, x: Matrix<'_, T>) -> Result<Vec<T>> {
-        let mut values = self.logits(x)?;
+        self.probabilities_unless(x, &Stop::default())
+    }
+
+    /// [`Model::probabilities`], or [`crate::Error::Stopped`] soon after somebody asks to stop.
+    pub fn probabilities_unless(&self, x: Matrix<'_, T>, stop: &Stop) -> Result<Vec<T>> {
+        let mut values = self.logits_unless(x, stop)?;
         let classes = self.classes();
-        // Exponentials are fast where the processor's widest vectors are enabled around them.
-        pulp::Arch::new().dispatch(|| values.chunks_exact_mut(classes).for_each(softmax));
+        for chunk in values.chunks_mut(CHUNK_ROWS * classes) {
+            stop.check()?;
+            // Exponentials are fast where the processor's widest vectors are enabled around them.
+            pulp::Arch::new().dispatch(|| chunk.chunks_exact_mut(classes).for_each(softmax));
+        }
         Ok(values)
     }
 

@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use cmrm_train::Result as TrainResult;
 use cmrm_train::tune::{Progress, SearchConfig, Setting, Standing, Trial};
+use cmrm_train::{Result as TrainResult, Stop};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::failure::{Failure, Result};
-use crate::progress::interrupted;
+use crate::progress::stop_at_interrupt;
 use crate::terminal::Terminal;
 
 pub struct SearchWatch<'a> {
@@ -43,6 +43,10 @@ impl<'a> SearchWatch<'a> {
 }
 
 impl Progress for SearchWatch<'_> {
+    fn stop(&self) -> Option<Stop> {
+        Some(stop_at_interrupt())
+    }
+
     fn training(&mut self, fold: usize, settings: usize) {
         self.bar.set_prefix(format!("fold {}/{}, {settings} settings side by side", fold + 1, self.config.folds));
     }
@@ -50,7 +54,7 @@ impl Progress for SearchWatch<'_> {
     fn epoch(&mut self, done: usize, of: usize) -> ControlFlow<()> {
         self.bar.set_length(of as u64);
         self.bar.set_position(done as u64);
-        if interrupted() || self.failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn fold(&mut self, fold: usize, trials: &[Trial], standings: &[Standing]) -> TrainResult<()> {

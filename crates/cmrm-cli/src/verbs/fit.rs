@@ -98,6 +98,8 @@ fn train(
         Failure::input(format!("{error}{kept}"))
     })?;
     if interrupted() && !trainer.has_ended() {
+        // The epoch under way was thrown away: this is the state after the last whole one.
+        Checkpoint::of(&trainer).write(&checkpoint)?;
         return Err(Failure::interrupted(format!(
             "interrupted after epoch {}; go on with `cmrm fit --resume --out {}`",
             trainer.epochs_done(),

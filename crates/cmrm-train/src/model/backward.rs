@@ -6,11 +6,13 @@ use super::few::{self, through_layer_and_rectifier};
 use super::layout::{Layer, Layout};
 use super::live::Part;
 use crate::matmul::{View, ViewMut, multiply};
+use crate::stop::Stop;
 
 /// Gradient of the parameters for one block of rows, into `gradient`.
 ///
 /// `deltas[last]` holds the gradient by the outputs; the other deltas are filled on the way down. `keep` is the share of
-/// units that dropout keeps.
+/// units that dropout keeps. Once somebody asks to stop, what is left of the gradient is not computed.
+#[allow(clippy::too_many_arguments)] // slices of one batch, each used on its own
 pub fn backward_block<T: Scalar>(
     layout: &Layout,
     parameters: &[T],
@@ -19,11 +21,15 @@ pub fn backward_block<T: Scalar>(
     activations: &[&[T]],
     deltas: &mut [&mut [T]],
     gradient: &mut [T],
+    stop: &Stop,
 ) {
     let rows = x.len() / layout.inputs();
     let last = layout.layers.len() - 1;
     let scale = T::from_f64(1.0 / keep);
     for (l, layer) in layout.layers.iter().enumerate().rev() {
+        if stop.is_requested() {
+            return;
+        }
         let width = layer.width();
         let (below, here) = deltas.split_at_mut(l);
         let delta = &mut *here[0];

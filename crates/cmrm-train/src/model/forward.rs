@@ -5,8 +5,10 @@ use super::cosine::{normalise, weight_norms};
 use super::layout::Layout;
 use super::network::Dropout;
 use crate::matmul::{View, ViewMut, multiply};
+use crate::stop::Stop;
 
-/// Outputs of every layer for one block of rows. `activations[l]` is `[rows, width]`.
+/// Outputs of every layer for one block of rows. `activations[l]` is `[rows, width]`. Once somebody asks to stop, what is
+/// left of them is not computed.
 pub fn forward_block<T: Scalar>(
     layout: &Layout,
     parameters: &[T],
@@ -14,10 +16,14 @@ pub fn forward_block<T: Scalar>(
     first_row: usize,
     dropout: Option<Dropout>,
     activations: &mut [&mut [T]],
+    stop: &Stop,
 ) {
     let rows = x.len() / layout.inputs();
     let last = layout.layers.len() - 1;
     for (l, layer) in layout.layers.iter().enumerate() {
+        if stop.is_requested() {
+            return;
+        }
         let (before, here) = activations.split_at_mut(l);
         let out = &mut *here[0];
         let width = layer.width();

@@ -9,6 +9,7 @@ use super::init::initialise;
 use super::layout::Layout;
 use crate::aligned::Aligned;
 use crate::error::Result;
+use crate::stop::Stop;
 
 /// Fewest rows in a block; smaller batches are one block and stay on one thread.
 const BLOCK_ROWS: usize = 2048;
@@ -50,9 +51,16 @@ pub struct Workspace<T> {
     /// Gradients by the parameters, one a block.
     pub(super) partials: Vec<Aligned<T>>,
     rows: usize,
+    /// Ends a pass early.
+    stop: Stop,
 }
 
 impl<T: Scalar> Workspace<T> {
+    /// From now on passes end early, with [`crate::Error::Stopped`], once somebody asks to stop.
+    pub fn stop_on(&mut self, stop: Stop) {
+        self.stop = stop;
+    }
+
     fn resize(&mut self, layout: &Layout, rows: usize, backward: bool) {
         self.rows = rows;
         self.activations.resize_with(layout.layers.len(), Aligned::default);
@@ -156,9 +164,10 @@ impl<T: Scalar> Network<T> {
             }
         }
         spread(tasks, |mut task| {
-            forward_block(&self.layout, &self.parameters, task.x, task.first_row, dropout, &mut task.activations);
+            let ForwardTask { first_row, x, activations } = &mut task;
+            forward_block(&self.layout, &self.parameters, x, *first_row, dropout, activations, &work.stop);
         });
-        Ok(())
+        work.stop.check()
     }
 
     /// Gradient of the parameters into `gradient`, from the gradient by the outputs that
@@ -175,7 +184,7 @@ impl<T: Scalar> Network<T> {
         check_length("gradient against parameters", self.parameters.len(), gradient.len())?;
         let block = block_rows(work.rows);
         let keep = dropout.map_or(1.0, |d| 1.0 - d.rate);
-        let Workspace { activations, deltas, partials, .. } = work;
+        let Workspace { activations, deltas, partials, stop, .. } = work;
         // A single block writes where the sum would be.
         let single = x.len() <= block * inputs;
         let targets: Vec<&mut [T]> =
@@ -196,8 +205,9 @@ impl<T: Scalar> Network<T> {
         tasks.reverse();
         spread(tasks, |mut task| {
             let BackwardTask { x, gradient, activations, deltas } = &mut task;
-            backward_block(&self.layout, &self.parameters, x, keep, activations, deltas, gradient);
+            backward_block(&self.layout, &self.parameters, x, keep, activations, deltas, gradient, stop);
         });
+        stop.check()?;
         if !single {
             add_up(partials, gradient);
         }

@@ -8,7 +8,7 @@ use cmrm::loss::l2_penalty;
 use super::diverged::{Place, explain};
 use super::evaluate::{ArmOutcome, Targets, evaluate_arm};
 use super::stochastic::Epoch;
-use super::trainer::EpochSums;
+use super::trainer::{EpochRun, EpochSums};
 use crate::error::Result;
 use crate::model::{Head, Layout, Network, Workspace};
 use crate::optim::{LbfgsConfig, LbfgsState, Preconditioner};
@@ -51,7 +51,8 @@ impl<T: Scalar> FullBatch<T> {
         self.arms.iter().zip(starts).all(|(arm, &has_term)| arm.lbfgs.status().is_some() && (arm.on || !has_term))
     }
 
-    pub fn run_epoch(&mut self, run: Epoch<'_, T>) -> Result<Vec<EpochSums>> {
+    pub fn run_epoch(&mut self, run: Epoch<'_, T>) -> Result<EpochRun> {
+        self.work.stop_on(run.stop.clone());
         let mut sums = vec![EpochSums::default(); run.arms.len()];
         let targets = Targets { labels: run.train.labels, row_weights: run.weights };
         let preconditioner = self.preconditioner.get_or_insert_with(|| {
@@ -100,12 +101,10 @@ impl<T: Scalar> FullBatch<T> {
                 let place = Place { arm: &run.arms[copy].name, epoch: run.epoch, batch: 0 };
                 explain(error, place, run.config, &run.states[copy])
             })?;
-            let seen = &run.states[copy].scratch.seen;
-            sums[copy].add(&outcome, seen);
-            run.records[copy].close_epoch(seen, None);
+            sums[copy].add(&outcome, &run.states[copy].scratch.seen);
         }
         (run.on_batch)(1, 1);
-        Ok(sums)
+        Ok(EpochRun { sums, places: None })
     }
 }
 

@@ -7,6 +7,7 @@ mod arm;
 mod config;
 mod data;
 mod diverged;
+mod engine;
 mod evaluate;
 mod full_batch;
 mod record;

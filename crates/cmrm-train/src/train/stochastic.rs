@@ -11,13 +11,13 @@ use super::config::TrainConfig;
 use super::data::Examples;
 use super::diverged::{Place, explain};
 use super::evaluate::{ArmOutcome, RowView, Targets, evaluate_arms};
-use super::record::RowRecord;
-use super::trainer::EpochSums;
+use super::trainer::{EpochRun, EpochSums};
 use crate::aligned::Aligned;
 use crate::error::Result;
 use crate::model::{Dropout, Network, Workspace};
 use crate::optim::{Clip, DecayMask, Optimiser, OptimiserConfig};
 use crate::schedule::Schedule;
+use crate::stop::Stop;
 
 /// Stream of the generator that the order of an epoch is drawn from; the epoch is added to it.
 const ORDER_STREAM: u64 = 1 << 32;
@@ -50,11 +50,11 @@ pub(crate) struct Epoch<'e, T> {
     pub config: &'e TrainConfig,
     pub arms: &'e [Arm],
     pub states: &'e mut [ArmState<T>],
-    pub records: &'e mut [RowRecord],
     pub train: Examples<'e, T>,
     pub weights: Option<&'e [T]>,
     pub epoch: usize,
     pub on_batch: &'e mut dyn FnMut(usize, usize),
+    pub stop: &'e Stop,
 }
 
 impl<T: Scalar> Stochastic<T> {
@@ -79,7 +79,8 @@ impl<T: Scalar> Stochastic<T> {
         Ok(Stochastic { network, optimisers, parts, schedule, batch_rows, work: Workspace::default(), gradient, batch })
     }
 
-    pub fn run_epoch(&mut self, mut run: Epoch<'_, T>) -> Result<Vec<EpochSums>> {
+    pub fn run_epoch(&mut self, mut run: Epoch<'_, T>) -> Result<EpochRun> {
+        self.work.stop_on(run.stop.clone());
         for (state, optimisers) in run.states.iter().zip(&mut self.optimisers) {
             if state.clears_optimiser(run.epoch) {
                 optimisers.iter_mut().for_each(Optimiser::reset);
@@ -123,11 +124,7 @@ impl<T: Scalar> Stochastic<T> {
         for (place, &row) in order.iter().enumerate() {
             places[row] = place as u32;
         }
-        let places = (!order.is_empty()).then_some(&places[..]);
-        for (record, state) in run.records.iter_mut().zip(run.states.iter()) {
-            record.close_epoch(&state.scratch.seen, places);
-        }
-        Ok(sums)
+        Ok(EpochRun { sums, places: (!order.is_empty()).then_some(places) })
     }
 
     #[allow(clippy::too_many_arguments)] // the parts of one batch

@@ -10,16 +10,18 @@ use serde::{Deserialize, Serialize};
 use super::arm::{Arm, ArmState, CheckedTerm};
 use super::config::{Method, Selection, TrainConfig};
 use super::data::Examples;
+use super::engine::Engine;
 use super::evaluate::ArmOutcome;
 use super::full_batch::FullBatch;
 use super::record::RowRecord;
 use super::selection::{Best, consider, exhausted};
 use super::stochastic::{Epoch, Stochastic};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Network;
-use crate::optim::{LbfgsStatus, Optimiser, Snapshot};
+use crate::optim::{LbfgsStatus, Snapshot};
 use crate::predict::{Model, most_likely};
 use crate::schedule::Schedule;
+use crate::stop::Stop;
 
 /// One arm's figures of one epoch. Losses are means over the rows as training met them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,8 +69,21 @@ pub(crate) struct EpochSums {
     pub last: ArmOutcome,
 }
 
+/// What an engine leaves of one epoch: the sums of every arm, and where in the epoch's order each row stood (`None`: in
+/// the order of the rows).
+pub(crate) struct EpochRun {
+    pub sums: Vec<EpochSums>,
+    pub places: Option<Vec<u32>>,
+}
+
 /// Watches a training.
 pub trait Observer<T> {
+    /// What asks the training to stop within an epoch, from another thread. That epoch is thrown away: the training then
+    /// stands where the last whole one ended, and can be saved and resumed.
+    fn stop(&self) -> Option<Stop> {
+        None
+    }
+
     /// After every epoch; breaking ends the training here. The trainer can be saved from it.
     fn epoch(&mut self, _trainer: &Trainer<'_, T>, _stats: &[EpochStats]) -> Result<ControlFlow<()>> {
         Ok(ControlFlow::Continue(()))
@@ -116,13 +131,6 @@ impl<T: Scalar> Waypoint<T> {
     {
         Waypoint { arms: models.into_iter().map(|model| (model.network().parameters().to_vec(), None)).collect() }
     }
-}
-
-/// How the parameters move.
-#[derive(Debug)]
-pub(crate) enum Engine<T> {
-    Stochastic(Box<Stochastic<T>>),
-    FullBatch(Box<FullBatch<T>>),
 }
 
 /// A training under way: any number of arms on the same rows.
@@ -273,10 +281,16 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         self.epoch >= self.config.epochs || converged || patience_lost
     }
 
-    /// Trains to the end, or until the observer breaks.
+    /// Trains to the end, or until the observer breaks or asks to stop.
     pub fn run(&mut self, observer: &mut dyn Observer<T>) -> Result<()> {
-        while !self.has_ended() {
-            let stats = self.run_epoch(&mut |done, of| observer.batch(done, of))?;
+        let stop = observer.stop();
+        while !self.has_ended() && !stop.as_ref().is_some_and(Stop::is_requested) {
+            let before = stop.as_ref().and_then(|_| self.engine.before_epoch(self.train.rows()));
+            let within = stop.clone().filter(|_| before.is_some()).unwrap_or_default();
+            let stats = match (self.run_epoch(&mut |done, of| observer.batch(done, of), &within), before) {
+                (Err(Error::Stopped), Some(before)) => return self.engine.come_back(&before),
+                (stats, _) => stats?,
+            };
             if observer.epoch(self, &stats)?.is_break() {
                 break;
             }
@@ -284,25 +298,29 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         Ok(())
     }
 
-    /// One epoch of all arms.
-    fn run_epoch(&mut self, on_batch: &mut dyn FnMut(usize, usize)) -> Result<Vec<EpochStats>> {
+    /// One epoch of all arms. Stopped within it, only the engine has changed.
+    fn run_epoch(&mut self, on_batch: &mut dyn FnMut(usize, usize), stop: &Stop) -> Result<Vec<EpochStats>> {
         let run = Epoch {
             config: &self.config,
             arms: &self.arms,
             states: &mut self.states,
-            records: &mut self.records,
             train: self.train,
             weights: self.weights.as_deref(),
             epoch: self.epoch,
             on_batch,
+            stop,
         };
-        let sums = match &mut self.engine {
+        let EpochRun { sums, places } = match &mut self.engine {
             Engine::Stochastic(engine) => engine.run_epoch(run)?,
             Engine::FullBatch(engine) => engine.run_epoch(run)?,
         };
+        let judged = (0..self.arms.len()).map(|copy| self.judge(copy, stop)).collect::<Result<Vec<_>>>()?;
+        // From here on nothing asks to stop, so that the epoch counts as a whole.
+        for (record, state) in self.records.iter_mut().zip(&self.states) {
+            record.close_epoch(&state.scratch.seen, places.as_deref());
+        }
         let mut stats = Vec::with_capacity(sums.len());
-        for (copy, sum) in sums.into_iter().enumerate() {
-            let judged = self.judge(copy)?;
+        for (copy, (sum, judged)) in sums.into_iter().zip(judged).enumerate() {
             if let Some((accuracy, loss)) = judged
                 && self.config.selection != Selection::Last
                 && !exhausted(self.config.selection, self.best[copy].as_ref(), self.epoch)
@@ -346,10 +364,10 @@ impl<'a, T: Scalar> Trainer<'a, T> {
     }
 
     /// Accuracy and mean base loss of one arm on the validation rows, by their observed labels.
-    fn judge(&self, copy: usize) -> Result<Option<(f64, f64)>> {
+    fn judge(&self, copy: usize, stop: &Stop) -> Result<Option<(f64, f64)>> {
         let Some(validation) = &self.validation else { return Ok(None) };
         let model = self.model_of(copy, self.engine.parameters_of(copy))?;
-        let logits = model.logits(validation.x)?;
+        let logits = model.logits_unless(validation.x, stop)?;
         let right = logits
             .chunks_exact(self.classes)
             .zip(validation.labels)
@@ -393,50 +411,5 @@ impl<'a, T: Scalar> Trainer<'a, T> {
             });
         }
         Ok(trained)
-    }
-}
-
-impl<T: Scalar> Engine<T> {
-    /// Current parameters of one arm, in the layout of a network of its own.
-    pub fn parameters_of(&self, copy: usize) -> Vec<T> {
-        match self {
-            Engine::Stochastic(engine) => engine.network.parameters_of(copy),
-            Engine::FullBatch(engine) => engine.arms[copy].network.parameters().to_vec(),
-        }
-    }
-
-    /// The optimisers of one arm, for a checkpoint.
-    pub fn snapshots(&self, copy: usize) -> Vec<Snapshot<T>> {
-        match self {
-            Engine::Stochastic(engine) => engine.optimisers[copy].iter().map(Optimiser::snapshot).collect(),
-            Engine::FullBatch(engine) => vec![engine.arms[copy].lbfgs.snapshot()],
-        }
-    }
-
-    /// Whether one arm's term was switched on by the full-batch method, which decides that as it goes.
-    pub fn term_is_on(&self, copy: usize) -> bool {
-        match self {
-            Engine::Stochastic(_) => false,
-            Engine::FullBatch(engine) => engine.arms[copy].on,
-        }
-    }
-
-    /// Continues one arm from a checkpoint.
-    pub fn restore(&mut self, copy: usize, parameters: &[T], snapshots: &[Snapshot<T>], on: bool) -> Result<()> {
-        match self {
-            Engine::Stochastic(engine) => {
-                engine.network.set_parameters_of(copy, parameters)?;
-                let optimisers = &mut engine.optimisers[copy];
-                check_length("optimisers of an arm", optimisers.len(), snapshots.len())?;
-                optimisers.iter_mut().zip(snapshots).try_for_each(|(optimiser, saved)| optimiser.restore(saved))
-            }
-            Engine::FullBatch(engine) => {
-                check_length("optimisers of an arm", 1, snapshots.len())?;
-                let arm = &mut engine.arms[copy];
-                arm.network.set_parameters_of(0, parameters)?;
-                arm.on = on;
-                arm.lbfgs.restore(&snapshots[0])
-            }
-        }
     }
 }

@@ -9,6 +9,7 @@ use super::choice::{Standing, standings};
 use super::{Folds, Setting, Trial};
 use crate::error::{Error, Result};
 use crate::predict::most_likely;
+use crate::stop::Stop;
 use crate::train::{EpochStats, Examples, Observer, Trained, Trainer};
 
 /// How a search goes.
@@ -34,6 +35,11 @@ impl Default for SearchConfig {
 
 /// Watches a search.
 pub trait Progress {
+    /// What asks the search to stop, from another thread: it ends soon, without the fold under way.
+    fn stop(&self) -> Option<Stop> {
+        None
+    }
+
     /// Before a training: how many settings run side by side in which fold.
     fn training(&mut self, _fold: usize, _settings: usize) {}
 
@@ -80,9 +86,9 @@ pub fn search(
         });
         let of_fold = match known.collect::<Option<Vec<Trial>>>() {
             Some(known) => known,
-            None => match run_fold(settings, &active, &folds, fold, data, classes, progress)? {
-                ControlFlow::Continue(of_fold) => of_fold,
-                ControlFlow::Break(()) => return Ok(Searched { trials, complete: false }),
+            None => match run_fold(settings, &active, &folds, fold, data, classes, progress) {
+                Err(Error::Stopped) => return Ok(Searched { trials, complete: false }),
+                of_fold => of_fold?,
             },
         };
         trials.extend(of_fold);
@@ -114,6 +120,7 @@ fn survivors(config: &SearchConfig, settings: &[Setting], active: &[usize], stan
 }
 
 /// Trains the active settings for one fold, those with the same training side by side, and judges them together.
+/// [`Error::Stopped`] if the search is to end here.
 fn run_fold(
     settings: &[Setting],
     active: &[usize],
@@ -122,7 +129,8 @@ fn run_fold(
     data: Examples<'_, f32>,
     classes: usize,
     progress: &mut dyn Progress,
-) -> Result<ControlFlow<(), Vec<Trial>>> {
+) -> Result<Vec<Trial>> {
+    let stop = progress.stop().unwrap_or_default();
     let width = data.x.columns();
     let train = Rows::gather(&data, &folds.training(fold));
     let held = Rows::gather(&data, &folds.held(fold));
@@ -153,11 +161,12 @@ fn run_fold(
             Err(error) => return Err(error),
         }
         if watch.broken {
-            return Ok(ControlFlow::Break(()));
+            return Err(Error::Stopped);
         }
+        stop.check()?;
         for (&a, trained) in group.iter().zip(trainer.finish()?) {
             let witness = if witnesses.labels.is_empty() { Vec::new() } else { witnesses.predict(&trained, width)? };
-            judged[a] = Some(Ok((trained.model.probabilities(held_x)?, witness)));
+            judged[a] = Some(Ok((trained.model.probabilities_unless(held_x, &stop)?, witness)));
         }
     }
     let judged: Vec<Judged> = judged.into_iter().flatten().collect();
@@ -184,7 +193,7 @@ fn run_fold(
         }
         trials.push(trial);
     }
-    Ok(ControlFlow::Continue(trials))
+    Ok(trials)
 }
 
 /// Rows side by side.
@@ -220,6 +229,10 @@ struct Watch<'a> {
 }
 
 impl Observer<f32> for Watch<'_> {
+    fn stop(&self) -> Option<Stop> {
+        self.progress.stop()
+    }
+
     fn epoch(&mut self, trainer: &Trainer<'_, f32>, _stats: &[EpochStats]) -> Result<ControlFlow<()>> {
         let flow = self.progress.epoch(trainer.epochs_done(), trainer.epochs());
         self.broken = flow.is_break();
