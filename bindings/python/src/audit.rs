@@ -1,6 +1,8 @@
 //! Which labels look wrong.
 
-use cmrm::audit::{Audit, AuditConfig, Filter, NoiseEstimate, ScoreMethod, rank};
+use cmrm::audit::{Audit, AuditConfig, Filter, NoiseEstimate, RowSource, ScoreMethod, rank_rows};
+use cmrm::{Matrix, Scalar};
+use cmrm_train::Stop;
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -9,7 +11,7 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error as UnknownName, StrDeserializer};
 
 use crate::arrays::{Floats, matrix, slice};
-use crate::errors::{detached, refuse};
+use crate::errors::{detached_on, refuse};
 
 /// The audit of probabilities: columns by name, and estimates under `noise_rate` and `joint`.
 ///
@@ -37,15 +39,41 @@ pub fn rank_labels<'py>(
     let labels = slice(&labels)?;
     let audit = match &probabilities {
         Floats::Single(array) => {
-            let probabilities = matrix(array)?;
-            detached(py, || rank(probabilities, labels, &options))?
+            let rows = matrix(array)?;
+            detached_on(py, None, |stop| rank_rows(&Stoppable { rows, stop }, labels, &options).map_err(refuse))?
         }
         Floats::Double(array) => {
-            let probabilities = matrix(array)?;
-            detached(py, || rank(probabilities, labels, &options))?
+            let rows = matrix(array)?;
+            detached_on(py, None, |stop| rank_rows(&Stoppable { rows, stop }, labels, &options).map_err(refuse))?
         }
     };
     columns(py, audit)
+}
+
+/// Rows of a matrix until somebody asks to stop.
+struct Stoppable<'a, T> {
+    rows: Matrix<'a, T>,
+    stop: &'a Stop,
+}
+
+impl<T: Scalar> RowSource<T> for Stoppable<'_, T> {
+    fn rows(&self) -> usize {
+        self.rows.rows()
+    }
+
+    fn classes(&self) -> usize {
+        self.rows.columns()
+    }
+
+    fn read<'a>(&'a self, first: usize, count: usize, room: &'a mut Vec<T>) -> cmrm::error::Result<&'a [T]> {
+        let stopped = |error: cmrm_train::Error| cmrm::Error::Invalid { what: "audit", reason: error.to_string() };
+        self.stop.check().map_err(stopped)?;
+        self.rows.read(first, count, room)
+    }
+
+    fn whole(&self) -> Option<Matrix<'_, T>> {
+        Some(self.rows)
+    }
 }
 
 /// The columns of an audit, moved into arrays.

@@ -2,9 +2,10 @@
 
 use cmrm::envelope::Start;
 use cmrm_data::LabelOptions;
-use cmrm_fit::{FitConfig, Loaded, Prepared, RowOrder, Split, TrainingParts, arms, prepare};
+use cmrm_fit::{FitConfig, Loaded, Prepared, RowOrder, Split, TrainingParts, arms, prepare_unless};
+use cmrm_train::Stop;
 use cmrm_train::schedule::ScheduleConfig;
-use cmrm_train::train::{Examples, Silent, Term, TrainConfig, Trained, Trainer, Waypoint};
+use cmrm_train::train::{Examples, Term, TrainConfig, Trained, Trainer, Waypoint};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -13,6 +14,7 @@ use crate::errors::{detached_on, refuse};
 use crate::fit::Task;
 use crate::fitted::Fitted;
 use crate::seen::Seen;
+use crate::watch::Watch;
 
 /// One pass over a chunk of rows, from where `before` stands; `passes` were made before.
 #[pyfunction]
@@ -27,25 +29,26 @@ pub fn fit_chunk<'py>(
     let labels = slice(task.labels())?;
     let before = before.map(Bound::get);
     let settings = config.clone();
-    let (fitted, seen) = detached_on(py, task.threads(), move |_| {
+    let (fitted, seen) = detached_on(py, task.threads(), move |stop| {
         let config = settings;
         // Every row of a chunk is trained on, once and as it stands; preprocessing is that of the first chunk.
         let whole = FitConfig { validation_share: 0.0, row_order: RowOrder::Given, ..config.clone() };
         let weights = loaded.weights.take();
         let mut prepared = match before {
-            None => prepare(&whole, &loaded).map_err(refuse)?.0,
+            None => prepare_unless(&whole, &loaded, stop).map_err(refuse)?.0,
             Some(before) => next_chunk(&loaded, before).map_err(refuse)?,
         };
         prepared.weights = weights;
+        stop.check().map_err(refuse)?;
         let parts = TrainingParts::of(&prepared).map_err(refuse)?;
-        let (trained, waypoint) = one_pass(&config, &parts, before, passes).map_err(refuse)?;
-        let seen = Seen::of(&loaded, &prepared, &parts, &trained).map_err(refuse)?;
+        let (trained, waypoint) = one_pass(&config, &parts, before, passes, stop).map_err(refuse)?;
+        let seen = Seen::of(&loaded, labels, &prepared, &parts, &trained, stop).map_err(refuse)?;
         let arms = trained.into_iter().map(|arm| (arm.name, arm.model)).collect();
         let (preprocess, classes) = (prepared.preprocess, prepared.data.classes);
         let waypoint = Some(waypoint);
         Ok((Fitted { config, preprocess, classes, arms, calibration: None, waypoint, kept: None }, seen))
     })?;
-    let columns = seen.columns(py, labels, fitted.classes.len())?;
+    let columns = seen.columns(py)?;
     Ok((fitted, columns))
 }
 
@@ -71,6 +74,7 @@ fn one_pass(
     parts: &TrainingParts,
     before: Option<&Fitted>,
     passes: u64,
+    stop: &Stop,
 ) -> Result<(Vec<Trained<f32>>, Waypoint<f32>), cmrm_fit::Error> {
     let on = passes >= config.envelope().start.first_epoch(config.epochs) as u64;
     let mut arms = arms(config);
@@ -94,7 +98,8 @@ fn one_pass(
             None => trainer.go_on_from(&Waypoint::of_models(before.arms.iter().map(|(_, model)| model)))?,
         }
     }
-    trainer.run(&mut Silent)?;
+    trainer.run(&mut Watch::new(stop, None))?;
+    stop.check()?;
     let waypoint = trainer.waypoint();
     Ok((trainer.finish()?, waypoint))
 }

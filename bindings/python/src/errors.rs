@@ -2,10 +2,10 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use cmrm_train::Stop;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -28,15 +28,15 @@ pub fn detached<T: Send, E: std::fmt::Display + Send>(
 }
 
 /// The same on so many threads. Meanwhile the calling thread, which may be the one that signals come to, looks for them;
-/// the flag asks the work to stop, and what the signal raised is raised when it has. A panic becomes a `RuntimeError`,
+/// the work is asked to stop, and what the signal raised is raised when it has. A panic becomes a `RuntimeError`,
 /// which `except Exception` can catch.
 pub fn detached_on<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
-    work: impl FnOnce(&AtomicBool) -> PyResult<T> + Send,
+    work: impl FnOnce(&Stop) -> PyResult<T> + Send,
 ) -> PyResult<T> {
     let pool = pool(threads)?;
-    let stop = AtomicBool::new(false);
+    let stop = Stop::default();
     py.detach(|| {
         let (done, ended) = channel();
         pool.in_place_scope(|scope| {
@@ -55,7 +55,7 @@ pub fn detached_on<T: Send>(
                     }
                     Err(RecvTimeoutError::Timeout) => {
                         if let Err(error) = Python::attach(|py| py.check_signals()) {
-                            stop.store(true, Ordering::Relaxed);
+                            stop.request();
                             raised = Some(error);
                         }
                     }

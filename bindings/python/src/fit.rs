@@ -1,7 +1,8 @@
 //! Training.
 
 use cmrm_data::Dataset;
-use cmrm_fit::{FitConfig, Loaded, TrainingParts, prepare, trainer};
+use cmrm_fit::{FitConfig, Loaded, TrainingParts, prepare_unless, trainer};
+use cmrm_train::Stop;
 use cmrm_train::train::Trained;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -77,7 +78,7 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
     let (keep, settings) = (task.keep_data, config.clone());
     let (fitted, seen, notes) = detached_on(py, task.threads, move |stop| {
         let config = settings;
-        let (prepared, notes) = prepare(&config, &loaded).map_err(refuse)?;
+        let (prepared, notes) = prepare_unless(&config, &loaded, stop).map_err(refuse)?;
         let parts = TrainingParts::of(&prepared).map_err(refuse)?;
         let mut trainer = trainer(&config, &prepared, &parts).map_err(refuse)?;
         let mut watch = Watch::new(stop, tell);
@@ -85,8 +86,8 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
         watch.check()?;
         let history = trainer.history().to_vec();
         let trained = trainer.finish().map_err(refuse)?;
-        let seen = Seen::of(&loaded, &prepared, &parts, &trained).map_err(refuse)?;
-        let calibration = calibration(&parts.validation, &trained).map_err(refuse)?;
+        let seen = Seen::of(&loaded, labels, &prepared, &parts, &trained, stop).map_err(refuse)?;
+        let calibration = calibration(&parts.validation, &trained, stop).map_err(refuse)?;
         drop(parts);
         let kept = keep.then(|| (loaded.train, trained.clone(), history));
         let arms = trained.into_iter().map(|arm| (arm.name, arm.model)).collect();
@@ -94,12 +95,12 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
         let kept = kept.map(|(raw, trained, history)| Kept { raw, prepared, trained, history });
         Ok((Fitted { config, preprocess, classes, arms, calibration, waypoint: None, kept }, seen, notes))
     })?;
-    let columns = seen.columns(py, labels, fitted.classes.len())?;
+    let columns = seen.columns(py)?;
     columns.set_item("notes", notes)?;
     Ok((fitted, columns))
 }
 
-fn calibration(validation: &Dataset, trained: &[Trained<f32>]) -> Result<Option<Held>, cmrm_fit::Error> {
+fn calibration(validation: &Dataset, trained: &[Trained<f32>], stop: &Stop) -> Result<Option<Held>, cmrm_fit::Error> {
     let Some(robust) = trained.last().filter(|_| !validation.is_empty()) else { return Ok(None) };
-    Ok(Some((robust.model.probabilities(validation.matrix()?)?, validation.labels.clone())))
+    Ok(Some((robust.model.probabilities_unless(validation.matrix()?, stop)?, validation.labels.clone())))
 }

@@ -4,8 +4,8 @@ use cmrm::Matrix;
 use cmrm::conformal::{ConformalConfig, ScoreKind};
 use cmrm_data::preprocess::Preprocess;
 use cmrm_fit::FitConfig;
-use cmrm_train::Model;
 use cmrm_train::train::Waypoint;
+use cmrm_train::{Model, Stop};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -63,14 +63,14 @@ impl Fitted {
         py: Python<'py>,
         features: &Given<'py>,
         arm: Option<&str>,
-        of: impl Fn(&Model<f32>, Matrix<'_, f32>) -> cmrm_train::Result<Vec<f32>> + Send + Sync,
+        of: impl Fn(&Model<f32>, Matrix<'_, f32>, &Stop) -> cmrm_train::Result<Vec<f32>> + Send + Sync,
     ) -> PyResult<Numbers<'py>> {
         let (model, features) = (self.model(arm)?, features.features()?);
         let classes = self.classes.len();
-        let values = detached_on(py, None, |_| {
+        let values = detached_on(py, None, |stop| {
             let rows = self.preprocess.transform(&features).map_err(refuse)?;
             drop(features);
-            of(model, Matrix::new(&rows.values, rows.width).map_err(refuse)?).map_err(refuse)
+            of(model, Matrix::new(&rows.values, rows.width).map_err(refuse)?, stop).map_err(refuse)
         })?;
         let rows = values.len() / classes;
         values.into_pyarray(py).reshape([rows, classes])
@@ -82,13 +82,13 @@ impl Fitted {
     /// Probabilities of the classes, a row each.
     #[pyo3(signature = (features, arm=None))]
     fn probabilities<'py>(&self, py: Python<'py>, features: Given<'py>, arm: Option<&str>) -> PyResult<Numbers<'py>> {
-        self.evaluate(py, &features, arm, |model, rows| model.probabilities(rows))
+        self.evaluate(py, &features, arm, |model, rows, stop| model.probabilities_unless(rows, stop))
     }
 
     /// Scaled logits of the classes, a row each.
     #[pyo3(signature = (features, arm=None))]
     fn logits<'py>(&self, py: Python<'py>, features: Given<'py>, arm: Option<&str>) -> PyResult<Numbers<'py>> {
-        self.evaluate(py, &features, arm, |model, rows| model.logits(rows))
+        self.evaluate(py, &features, arm, |model, rows, stop| model.logits_unless(rows, stop))
     }
 
     /// Prediction sets of probabilities, calibrated on the rows that were kept for that: which classes are in each.

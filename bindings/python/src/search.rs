@@ -1,7 +1,7 @@
 //! The search for settings by observed labels.
 
 use cmrm::criterion::Criterion;
-use cmrm_fit::{FitConfig, Space, prepare, rows_to_search};
+use cmrm_fit::{FitConfig, Space, prepare_unless, rows_to_search};
 use cmrm_train::train::Examples;
 use cmrm_train::tune::{SearchConfig, Setting, choose, search, standings};
 use pyo3::prelude::*;
@@ -35,7 +35,7 @@ pub fn search_settings<'py>(py: Python<'py>, task: Task<'py>, wanted: Wanted) ->
     let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.setting.clone()).collect();
     let search_config = SearchConfig { folds: wanted.folds, criterion, seed: config.seed, ..SearchConfig::default() };
     let trials = detached_on(py, task.threads(), |stop| {
-        let (prepared, _) = prepare(&config, &loaded).map_err(refuse)?;
+        let (prepared, _) = prepare_unless(&config, &loaded, stop).map_err(refuse)?;
         let data = rows_to_search(&prepared).map_err(refuse)?;
         drop(prepared);
         let mut watch = Watch::new(stop, tell);

@@ -1,30 +1,31 @@
 //! What Python hears of a training.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use cmrm_train::Result as TrainResult;
 use cmrm_train::train::{EpochStats, Observer, Trainer};
 use cmrm_train::tune::Progress;
+use cmrm_train::{Result as TrainResult, Stop};
 use pyo3::prelude::*;
 
+use crate::errors::refuse;
+
 /// Tells of every epoch, and ends the training when it is to stop or when the telling raises.
-pub struct Watch<'a> {
-    stop: &'a AtomicBool,
+pub struct Watch {
+    stop: Stop,
     tell: Option<Py<PyAny>>,
     fold: usize,
     raised: Option<PyErr>,
 }
 
-impl<'a> Watch<'a> {
+impl Watch {
     /// `tell` is called with epochs done, epochs in all, and the fold of a search.
-    pub fn new(stop: &'a AtomicBool, tell: Option<Py<PyAny>>) -> Self {
-        Watch { stop, tell, fold: 0, raised: None }
+    pub fn new(stop: &Stop, tell: Option<Py<PyAny>>) -> Self {
+        Watch { stop: stop.clone(), tell, fold: 0, raised: None }
     }
 
-    /// The exception that ended the training.
+    /// What ended the training before its end, if anything did.
     pub fn check(self) -> PyResult<()> {
-        self.raised.map_or(Ok(()), Err)
+        self.raised.map_or_else(|| self.stop.check().map_err(refuse), Err)
     }
 
     fn look(&mut self, done: usize, of: usize) -> ControlFlow<()> {
@@ -32,18 +33,25 @@ impl<'a> Watch<'a> {
             let told = Python::attach(|py| tell.call1(py, (done, of, self.fold)).map(drop));
             self.raised = told.err();
         }
-        let end = self.raised.is_some() || self.stop.load(Ordering::Relaxed);
-        if end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-impl Observer<f32> for Watch<'_> {
+impl Observer<f32> for Watch {
+    fn stop(&self) -> Option<Stop> {
+        Some(self.stop.clone())
+    }
+
     fn epoch(&mut self, trainer: &Trainer<'_, f32>, _: &[EpochStats]) -> TrainResult<ControlFlow<()>> {
         Ok(self.look(trainer.epochs_done(), trainer.epochs()))
     }
 }
 
-impl Progress for Watch<'_> {
+impl Progress for Watch {
+    fn stop(&self) -> Option<Stop> {
+        Some(self.stop.clone())
+    }
+
     fn training(&mut self, fold: usize, _: usize) {
         self.fold = fold;
     }
