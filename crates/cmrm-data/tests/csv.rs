@@ -60,6 +60,8 @@ fn headers_are_detected_and_can_be_overridden() {
         ("red,big\nblue,small\nred,small\n", vec!["x0", "x1"]),
         ("0,1,2,label\n0.5,1.5,2.5,a\n", vec!["0", "1", "2", "label"]),
         (",a\n0,2\n1,3\n", vec!["column 0", "a"]),
+        ("0.5,1.5,2.5,a\n1.5,0.5,3.5,b\n", vec!["x0", "x1", "x2", "x3"]),
+        ("0,1.5,1,a\n1,0.5,3,b\n", vec!["x0", "x1", "x2", "x3"]),
         ("a,b\n?,x\n", vec!["a", "b"]),
     ] {
         let input = read_csv(text, &ReadOptions::default()).unwrap();

@@ -10,6 +10,9 @@ use super::source::{io_error, read_head};
 use super::{ReadOptions, Source, idx};
 use crate::error::{Error, Problem, Result};
 
+/// How names of text files end, before `.gz`.
+const TEXT_ENDINGS: [&str; 4] = [".csv", ".tsv", ".tab", ".txt"];
+
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -69,6 +72,7 @@ impl Format {
             _ if name.ends_with(".npy") => Format::Npy,
             _ if name.ends_with(".npz") => Format::Npz,
             head if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) => Format::Csv,
+            _ if TEXT_ENDINGS.iter().any(|ending| name.trim_end_matches(".gz").ends_with(ending)) => Format::Csv,
             head if head.contains(&0) => {
                 return Err(Error::malformed("data", "its first bytes belong to no known format")
                     .in_file(source.name())

@@ -20,7 +20,7 @@ pub struct CsvChunks {
 
 impl CsvChunks {
     pub(super) fn new(file: &Arc<CsvFile>, rows: usize) -> Result<Self> {
-        let records = Records::open(&file.source, &file.options, &file.dialect)?;
+        let records = Records::open(file)?;
         Ok(CsvChunks { file: file.clone(), records, rows: rows.max(1), done: false, started: false })
     }
 
@@ -31,7 +31,7 @@ impl CsvChunks {
             file.plan.columns.iter().map(|kind| kind.flatten().map(ColumnBuilder::new)).collect();
         let mut rows = 0;
         while rows < self.rows {
-            if !self.records.advance(&file.source, &file.options, &file.dialect)? {
+            if !self.records.advance(&file)? {
                 self.done = true;
                 break;
             }

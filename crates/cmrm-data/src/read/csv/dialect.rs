@@ -1,9 +1,9 @@
 //! How a text file is written: its delimiter, and whether its first row is a header.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use super::super::source::{io_error, read_head};
-use super::super::{ReadOptions, Source, limits::SAMPLE_BYTES};
+use super::super::{ReadOptions, Source, TextOptions};
+use super::sample::Sample;
 use crate::error::{Error, Problem, Result};
 use crate::table::{date, parse_boolean};
 
@@ -11,6 +11,8 @@ use crate::table::{date, parse_boolean};
 const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
 /// Records of the sample that are looked at.
 const SAMPLE_RECORDS: usize = 500;
+/// Fewest records to judge by, where the file has as many.
+const FEW_RECORDS: usize = 4;
 
 /// How a text file is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,13 +30,6 @@ impl Dialect {
     /// Detects from the start of the file whatever the options leave open; gives the first row's cells too.
     pub(super) fn detect(source: &Source, options: &ReadOptions) -> Result<(Dialect, Vec<String>)> {
         let text = &options.text;
-        let sample = read_head(source.open_unpacked(&options.limits)?, SAMPLE_BYTES).map_err(io_error)?;
-        refuse_other_encodings(&sample)?;
-        let whole = sample.len() < SAMPLE_BYTES;
-        let mut rest = sample.as_slice();
-        for _ in 0..text.skip_lines {
-            rest = rest.iter().position(|&byte| byte == b'\n').map_or(&[], |at| &rest[at + 1..]);
-        }
         let mut dialect = Dialect {
             delimiter: text.delimiter.unwrap_or(b','),
             header: false,
@@ -43,21 +38,40 @@ impl Dialect {
             skip_lines: text.skip_lines,
         };
         dialect.check()?;
-        if text.delimiter.is_none() {
-            dialect.delimiter = detect_delimiter(&dialect, rest, whole);
-        }
-        let records = dialect.records(rest, whole);
+        let mut sample = Sample::open(source, options)?;
+        refuse_other_encodings(sample.bytes())?;
+        let records = loop {
+            let records = dialect.settle_delimiter(text, &sample);
+            if sample.is_whole() || records.len() >= FEW_RECORDS || !sample.grow(records.is_empty())? {
+                break records;
+            }
+        };
         let Some(first) = records.first().cloned() else {
             return Err(Error::new(Problem::Empty("the file".into())));
         };
+        if let Some(at) = first.iter().position(|cell| cell.contains('\0')) {
+            return Err(super::nul_byte(Some(at)).at_line(1 + text.skip_lines as u64));
+        }
         dialect.header = match (text.header, &options.expected) {
             (Some(header), _) => header,
             (None, Some(expected)) if !expected.unnamed => {
-                first.iter().any(|cell| expected.columns.iter().any(|column| column.name == *cell))
+                let names: HashSet<&str> = expected.columns.iter().map(|column| column.name.as_str()).collect();
+                first.iter().any(|cell| names.contains(cell.as_str()))
             }
             _ => detect_header(&records, &text.missing),
         };
         Ok((dialect, first))
+    }
+
+    /// Detects the delimiter unless it is stated, and gives the sample's records.
+    fn settle_delimiter(&mut self, text: &TextOptions, sample: &Sample) -> Vec<Vec<String>> {
+        let rest = sample.after_lines(text.skip_lines);
+        if text.delimiter.is_none() {
+            self.delimiter = detect_delimiter(self, rest, sample.is_whole());
+        }
+        self.whole_records(rest, sample.is_whole(), |record| {
+            record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_string()).collect()
+        })
     }
 
     fn check(&self) -> Result<()> {
@@ -77,19 +91,17 @@ impl Dialect {
         builder
     }
 
-    /// The sample's records; the last is left out if the sample may cut it.
-    fn records(&self, sample: &[u8], whole: bool) -> Vec<Vec<String>> {
+    /// What `take` makes of the sample's records; the last is left out if the sample may cut it.
+    fn whole_records<T>(&self, sample: &[u8], whole: bool, take: impl Fn(&csv::ByteRecord) -> T) -> Vec<T> {
         let mut reader = self.builder().from_reader(sample);
-        let mut records: Vec<Vec<String>> = reader
-            .byte_records()
-            .map_while(std::result::Result::ok)
-            .take(SAMPLE_RECORDS)
-            .map(|record| record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_string()).collect())
-            .collect();
-        if !whole && records.len() > 1 && records.len() < SAMPLE_RECORDS {
-            records.pop();
+        let (mut record, mut taken) = (csv::ByteRecord::new(), Vec::new());
+        while taken.len() < SAMPLE_RECORDS && reader.read_byte_record(&mut record).unwrap_or(false) {
+            taken.push(take(&record));
         }
-        records
+        if !whole && taken.len() < SAMPLE_RECORDS {
+            taken.pop();
+        }
+        taken
     }
 }
 
@@ -107,10 +119,10 @@ fn detect_delimiter(dialect: &Dialect, sample: &[u8], whole: bool) -> u8 {
         if delimiter == dialect.quote || Some(delimiter) == dialect.comment {
             continue;
         }
-        let records = Dialect { delimiter, ..dialect.clone() }.records(sample, whole);
+        let records = Dialect { delimiter, ..dialect.clone() }.whole_records(sample, whole, csv::ByteRecord::len);
         let mut widths = BTreeMap::new();
-        for record in &records {
-            *widths.entry(record.len()).or_insert(0) += 1;
+        for &cells in &records {
+            *widths.entry(cells).or_insert(0) += 1;
         }
         let Some((&cells, &agreeing)) = widths.iter().max_by_key(|(_, count)| **count) else { continue };
         if cells < 2 {
@@ -134,7 +146,8 @@ fn detect_header(records: &[Vec<String>], missing: &[String]) -> bool {
         |cell: &str| cell.parse::<f64>().is_ok() || parse_boolean(cell).is_some() || date::parse(cell).is_some();
     let absent = |cell: &str| missing.iter().any(|token| token == cell);
     let counted = |start: usize| {
-        first.iter().filter_map(|cell| cell.parse::<usize>().ok()).enumerate().all(|(at, name)| name == at + start)
+        let typed = first.iter().filter(|cell| typed(cell));
+        typed.enumerate().all(|(at, cell)| cell.parse() == Ok(at + start))
     };
     if first.iter().any(|cell| typed(cell)) {
         // Names may be numbers only if they count the columns, as a data frame without names is written.

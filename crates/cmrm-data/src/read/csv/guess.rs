@@ -29,9 +29,9 @@ impl Guess {
 pub(super) fn guess_kinds(file: &CsvFile) -> Result<Vec<Guess>> {
     let open = Guess { numeric: true, boolean: true, date: true, cells: 0 };
     let mut guesses = vec![open; file.plan.names.len()];
-    let mut records = Records::open(&file.source, &file.options, &file.dialect)?;
+    let mut records = Records::open(file)?;
     let comma = file.options.text.decimal_comma;
-    while records.advance(&file.source, &file.options, &file.dialect)? {
+    while records.advance(file)? {
         records.check_width(file.plan.names.len(), file.dialect.delimiter)?;
         for ((guess, cell), column) in guesses.iter_mut().zip(records.cells()).zip(&file.plan.columns) {
             if column.is_none() {

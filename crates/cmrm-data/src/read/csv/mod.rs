@@ -6,17 +6,21 @@
 mod chunks;
 mod dialect;
 mod guess;
+mod records;
+mod sample;
 mod utf8;
 
 pub use chunks::CsvChunks;
 pub use dialect::Dialect;
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::BufRead;
 use std::sync::Arc;
 
+use self::records::Records;
+use super::limits::MAX_ROW_BYTES;
 use super::options::Plan;
 use super::{ReadOptions, Source};
-use crate::error::{Error, Problem, Result};
+use crate::error::{Error, Result};
 use crate::table::{Kind, made_up_name, refuse_duplicates};
 
 /// A text file whose dialect, header and columns are known.
@@ -88,80 +92,6 @@ fn header_names(first: &[String]) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Reads records and keeps count, so that each has its row and line.
-struct Records {
-    reader: csv::Reader<Box<dyn Read + Send>>,
-    record: csv::ByteRecord,
-    row: u64,
-    line_offset: u64,
-}
-
-impl Records {
-    /// The records behind the skipped lines and the header.
-    fn open(source: &Source, options: &ReadOptions, dialect: &Dialect) -> Result<Self> {
-        let mut reader = BufReader::with_capacity(1 << 16, source.open_unpacked(&options.limits)?);
-        for _ in 0..dialect.skip_lines {
-            skip_line(&mut reader).map_err(super::source::io_error)?;
-        }
-        let reader: Box<dyn Read + Send> = Box::new(reader);
-        let reader = dialect.builder().from_reader(reader);
-        let mut records =
-            Records { reader, record: csv::ByteRecord::new(), row: 0, line_offset: dialect.skip_lines as u64 };
-        if dialect.header {
-            records.next_record(source, options, dialect, 0)?;
-        }
-        Ok(records)
-    }
-
-    /// Moves to the next row; false at the end.
-    fn advance(&mut self, source: &Source, options: &ReadOptions, dialect: &Dialect) -> Result<bool> {
-        self.next_record(source, options, dialect, 1)
-    }
-
-    /// Moves to the next record, which counts as that many rows.
-    fn next_record(&mut self, source: &Source, options: &ReadOptions, dialect: &Dialect, rows: u64) -> Result<bool> {
-        match self.reader.read_byte_record(&mut self.record) {
-            Ok(more) => {
-                self.row += if more { rows } else { 0 };
-                // Quotes and delimiters are ASCII, so the record is valid exactly if its cells are.
-                if more && self.record.iter().any(|cell| std::str::from_utf8(cell).is_err()) {
-                    return Err(self.place(utf8::locate(source, options, dialect)?));
-                }
-                Ok(more)
-            }
-            Err(error) => Err(match error.into_kind() {
-                csv::ErrorKind::Io(error) => self.place(super::source::io_error(error)),
-                other => self.place(Error::malformed("CSV", format!("{other:?}"))),
-            }),
-        }
-    }
-
-    /// The cells of the current record without the spaces around them.
-    fn cells(&self) -> impl Iterator<Item = &str> {
-        // `advance` has refused anything else; an empty cell is what the compiler wants to hear about.
-        self.record.iter().map(|cell| std::str::from_utf8(cell).unwrap_or("").trim())
-    }
-
-    fn check_width(&self, expected: usize, delimiter: u8) -> Result<()> {
-        let found = self.record.len();
-        if found == expected {
-            return Ok(());
-        }
-        Err(self.place(Error::new(Problem::Ragged { expected, found })).way_out(format!(
-            "put quotes around cells that contain the delimiter {:?}, or state the right delimiter or the lines to \
-             skip at the start",
-            delimiter as char
-        )))
-    }
-
-    /// Adds row and line of the current record.
-    fn place(&self, error: Error) -> Error {
-        let line = self.record.position().map_or(0, csv::Position::line) + self.line_offset;
-        let error = if line > 0 { error.at_line(line) } else { error };
-        if self.row > 0 { error.at_row(self.row - 1) } else { error }
-    }
-}
-
 /// Skips a line and gives its length in bytes.
 fn skip_line(reader: &mut impl BufRead) -> std::io::Result<u64> {
     let mut skipped = 0;
@@ -180,4 +110,22 @@ fn skip_line(reader: &mut impl BufRead) -> std::io::Result<u64> {
             return Ok(skipped);
         }
     }
+}
+
+/// The error for a row that never ends.
+fn row_too_long() -> Error {
+    let what = format!("the row that starts here is longer than {} MiB", MAX_ROW_BYTES >> 20);
+    Error::malformed("CSV", what).way_out(
+        "look for a quotation mark that opens a cell and is never closed, or check that this is a text file with one \
+         row per line",
+    )
+}
+
+/// The error for a byte that no text has; the cell, from zero, is named in a row without named columns.
+fn nul_byte(cell: Option<usize>) -> Error {
+    let what = match cell {
+        Some(cell) => format!("cell {cell} of this row contains a NUL byte"),
+        None => "the cell contains a NUL byte".into(),
+    };
+    Error::malformed("CSV", what).way_out("the file is binary, damaged, or UTF-16: save it as UTF-8 text")
 }
