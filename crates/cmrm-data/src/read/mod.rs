@@ -15,6 +15,7 @@ mod npz;
 mod options;
 mod parquet;
 mod source;
+mod sparse;
 
 pub use self::csv::{CsvChunks, CsvFile, Dialect};
 pub use self::parquet::{ParquetChunks, ParquetFile};

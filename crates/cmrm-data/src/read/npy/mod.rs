@@ -53,7 +53,7 @@ impl<'a> Open<'a> {
         let mut values = Vec::with_capacity(if self.present.is_some() { rows * width } else { 0 });
         let dtype = self.header.dtype;
         dtype.check_numeric()?;
-        read_blocks(&mut self.reader, self.header.data_bytes()?, dtype.size, &self.header.describe(), |block| {
+        self.each_block(|block| {
             dtype.append_f32(block, &mut values);
             Ok(())
         })?;
@@ -61,6 +61,61 @@ impl<'a> Open<'a> {
             values = self.header.to_row_major(&values);
         }
         array_of(values, width, &self.header.shape)
+    }
+
+    /// A list of numbers.
+    pub fn numbers(mut self) -> Result<Vec<f32>> {
+        self.check_list()?;
+        let dtype = self.header.dtype;
+        dtype.check_numeric()?;
+        let mut values = Vec::new();
+        self.each_block(|block| {
+            dtype.append_f32(block, &mut values);
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// A list of whole numbers, none of them negative: sizes and positions.
+    pub fn whole_numbers(mut self) -> Result<Vec<usize>> {
+        self.check_list()?;
+        let dtype = self.header.dtype;
+        let mut values = Vec::new();
+        self.each_block(|block| {
+            for element in block.chunks_exact(dtype.size) {
+                let number = dtype.whole_number(element).ok_or_else(|| {
+                    let found = dtype.text(element).ok().flatten().unwrap_or_default();
+                    Error::malformed("NPZ", format!("{found} at position {} is not a size or index", values.len()))
+                })?;
+                values.push(number);
+            }
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// A text in an array without dimensions.
+    pub fn text(mut self) -> Result<String> {
+        let dtype = self.header.dtype;
+        let mut text = String::new();
+        self.each_block(|block| {
+            text = dtype.text(block)?.unwrap_or_default().into_owned();
+            Ok(())
+        })?;
+        Ok(text)
+    }
+
+    fn check_list(&self) -> Result<()> {
+        if self.header.shape.len() == 1 {
+            return Ok(());
+        }
+        let what = format!("dimensions of {}", self.header.describe());
+        Err(Error::new(Problem::Shape { what, expected: 1, found: self.header.shape.len() as u64 }))
+    }
+
+    fn each_block(&mut self, take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let (bytes, what) = (self.header.data_bytes()?, self.header.describe());
+        read_blocks(&mut self.reader, bytes, self.header.dtype.size, &what, take)
     }
 
     /// A column of labels: one dimension, or two of which the second is one.
@@ -79,7 +134,7 @@ impl<'a> Open<'a> {
         // Labels are mostly small numbers, each of which needs to be written out and looked up only once.
         let mut codes = vec![None; SMALL_NUMBERS];
         let mut row = 0;
-        read_blocks(&mut self.reader, self.header.data_bytes()?, dtype.size, &self.header.describe(), |block| {
+        self.each_block(|block| {
             for element in block.chunks_exact(dtype.size) {
                 let small = dtype.whole_number(element).filter(|&number| number < SMALL_NUMBERS);
                 if let Some(code) = small.and_then(|number| codes[number]) {

@@ -91,17 +91,20 @@ impl ParquetFile {
         self.metadata.row_groups().iter().map(|group| group.num_rows().unsigned_abs()).fold(0, u64::saturating_add)
     }
 
-    /// Refuses to read more cells into memory than the limit on unpacked data allows.
+    /// Refuses to read more cells into memory than a file of this length may unpack to: a column that repeats one value
+    /// takes next to nothing in the file, whatever its rows.
     pub(crate) fn check_size(&self) -> Result<()> {
         let columns = self.plan.columns.iter().flatten().count() as u64;
-        let (size, limit) = (self.rows().saturating_mul(columns).saturating_mul(8), self.options.limits.unpacked_bytes);
+        let size = self.rows().saturating_mul(columns).saturating_mul(8);
+        let limit = self.options.limits.of_packed(self.store.len());
         if size <= limit {
             return Ok(());
         }
         let what = format!("the table of {} rows and {columns} columns, at eight bytes a cell,", self.rows());
-        Err(Error::new(Problem::TooLarge { what, size, limit })
-            .in_file(&self.name)
-            .way_out("read it in chunks, or raise the limit"))
+        Err(Error::new(Problem::TooLarge { what, size, limit }).in_file(&self.name).way_out(
+            "if you trust the file, leave out columns that hardly vary, or write it plainly: in pandas \
+             to_parquet(file, compression=None, use_dictionary=False)",
+        ))
     }
 
     /// The rows, at most `rows` at a time.
