@@ -1,7 +1,7 @@
 //! Training.
 
 use cmrm_data::Dataset;
-use cmrm_fit::{FitConfig, Loaded, TrainingParts, prepare, trainer};
+use cmrm_fit::{FitConfig, Loaded, TrainingParts, check_memory, prepare, trainer};
 use cmrm_train::train::Trained;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -78,6 +78,7 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
     let (fitted, seen, notes) = detached_on(py, task.threads, move |stop| {
         let config = settings;
         let (prepared, notes) = prepare(&config, &loaded).map_err(refuse)?;
+        check_memory(&config, &prepared).map_err(refuse)?;
         let parts = TrainingParts::of(&prepared).map_err(refuse)?;
         let mut trainer = trainer(&config, &prepared, &parts).map_err(refuse)?;
         let mut watch = Watch::new(stop, tell);

@@ -3,14 +3,23 @@
 use std::path::Path;
 
 use cmrm_data::catalogue::{self, Cache};
-use cmrm_data::preprocess::Preprocess;
+use cmrm_data::preprocess::{Preprocess, in_words};
 use cmrm_data::read::{CHUNK_ROWS, Chunks, Opened, ReadOptions, Source, open, read_labels, read_path};
 use cmrm_data::{Column, ColumnRef, Input};
+use cmrm_train::model::BLOCK_ROWS;
 
 use crate::args::ReadArgs;
 use crate::failure::{Failure, Result};
 use crate::load::set_text;
 use crate::terminal::Terminal;
+
+/// Most numbers of a block: a model of more than 4,096 features gets fewer rows at a time.
+const BLOCK_NUMBERS: usize = CHUNK_ROWS << 12;
+
+/// Rows of a block for a model of so many features, whole blocks of the network's own: it rounds a row the same then.
+fn block_rows(width: usize) -> usize {
+    (BLOCK_NUMBERS / width.max(1) / BLOCK_ROWS).clamp(1, CHUNK_ROWS / BLOCK_ROWS) * BLOCK_ROWS
+}
 
 /// Rows that follow each other in the data.
 pub struct Block {
@@ -79,17 +88,18 @@ impl<'a> NewRows<'a> {
             {
                 labels_from.get_or_insert_with(|| format!("the labels in {data}"));
             }
-            opened.chunks(CHUNK_ROWS)?
+            opened.chunks(block_rows(preprocess.width()))?
         };
         let name = data.to_owned();
         Ok(NewRows { preprocess, chunks, separate, id_name: None, labels_from, name, terminal, said: Vec::new() })
     }
 
-    /// Hands the rows to `take`, [`CHUNK_ROWS`] at a time and the rest at the end, however the file is cut up itself: a
+    /// Hands the rows to `take`, [`block_rows`] at a time and the rest at the end, however the file is cut up itself: a
     /// matrix product may round a row differently in another company, and all formats are to give the same bits.
     /// `take` gets the name of the column of row names beside them and says whether to go on.
     pub fn each_block(&mut self, mut take: impl FnMut(Block, Option<&str>) -> Result<bool>) -> Result<()> {
-        let size = CHUNK_ROWS * self.preprocess.width();
+        let block = block_rows(self.preprocess.width());
+        let size = block * self.preprocess.width();
         let mut pending = Block { first_row: 0, features: Vec::new(), ids: None, labels: None };
         let mut rows = 0u64;
         while let Some(chunk) = self.chunks.next() {
@@ -97,7 +107,7 @@ impl<'a> NewRows<'a> {
             rows += chunk.features.rows() as u64;
             self.add(&mut pending, chunk)?;
             while pending.features.len() >= size {
-                let rest = pending.split_off(size, CHUNK_ROWS);
+                let rest = pending.split_off(size, block);
                 if !take(std::mem::replace(&mut pending, rest), self.id_name.as_deref())? {
                     return Ok(());
                 }
@@ -120,9 +130,8 @@ impl<'a> NewRows<'a> {
 
     fn add(&mut self, pending: &mut Block, chunk: Input) -> Result<()> {
         let transformed = self.preprocess.transform(&chunk.features).map_err(|error| error.in_file(&chunk.source))?;
-        for note in transformed.notes {
+        for note in in_words(&transformed.notes) {
             // Every chunk has the same columns to remark on; once is enough.
-            let note = note.to_string();
             if !self.said.contains(&note) {
                 self.terminal.say(format!("note: {note}"));
                 self.said.push(note);
@@ -160,4 +169,18 @@ impl Block {
 
 fn texts(column: &Column, from: usize, rows: usize) -> impl Iterator<Item = Option<String>> {
     (from..from + rows).map(|row| column.text(row).map(|text| text.into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_models_get_fewer_rows_in_whole_blocks() {
+        assert_eq!([1, 30, 4096].map(block_rows), [CHUNK_ROWS; 3]);
+        assert_eq!(
+            [4097, 10_000, 50_000, 1 << 30].map(block_rows),
+            [7 * BLOCK_ROWS, 3 * BLOCK_ROWS, BLOCK_ROWS, BLOCK_ROWS]
+        );
+    }
 }

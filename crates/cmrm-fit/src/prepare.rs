@@ -2,12 +2,13 @@
 
 use cmrm::Matrix;
 use cmrm::noise::{NoiseConfig, NoiseContext};
-use cmrm_data::preprocess::Preprocess;
+use cmrm_data::preprocess::{Preprocess, in_words};
 use cmrm_data::{Column, Dataset, Input, LabelOptions, LabelledRows, MissingLabels};
 use cmrm_run::summary::Labels;
 
 use crate::config::FitConfig;
 use crate::error::Result;
+use crate::memory::doubt_about_classes;
 use crate::order::{Arranged, arrange};
 use crate::split::{Split, draw};
 
@@ -72,11 +73,13 @@ pub fn prepare(config: &FitConfig, loaded: &Loaded) -> Result<(Prepared, Vec<Str
     if let Some(places) = &places {
         data.rows.iter_mut().for_each(|row| *row = places[*row as usize] as u64);
     }
-    let mut words: Vec<String> = notes.iter().chain(&more).map(|note| format!("note: {note}")).collect();
+    let mut words: Vec<String> =
+        in_words(notes.iter().chain(&more)).into_iter().map(|note| format!("note: {note}")).collect();
     if !unlabelled.is_empty() {
         words.push(format!("note: {} rows without a label are held out", unlabelled.len()));
     }
     words.extend(config.advice().map(|word| format!("note: {word}")));
+    words.extend(doubt_about_classes(rows.len(), labels.classes.len()).map(|word| format!("note: {word}")));
     let classes = data.classes.clone();
     let mut clean = match &loaded.clean {
         None => None,

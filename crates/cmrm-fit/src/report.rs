@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use cmrm_data::{Dataset, Input};
 use cmrm_report::{Card, Envelope, Epoch, Report, Sensitivity};
 use cmrm_run::summary::FitSummary;
-use cmrm_run::{BASE, Cards, FEW_COLUMNS, Found, PICTURE_BYTES, Record, SUSPECTS, TrainingRows, fitting};
+use cmrm_run::{BASE, Cards, Confidences, FEW_COLUMNS, Found, PICTURE_BYTES, Record, SUSPECTS, TrainingRows, fitting};
 use cmrm_train::train::{EpochStats, Trained};
 use rayon::prelude::*;
 
@@ -52,16 +52,14 @@ pub fn report(material: Material<'_>, suspects: Vec<Card>) -> Result<Report> {
     let Material { config, prepared, train, trained, robust, rows, history, summary, sensitivity } = material;
     let envelope = config.envelope();
     let base = trained.iter().find(|arm| arm.name == BASE);
-    let features = train.matrix()?;
-    let base = base.map(|arm| arm.model.probabilities(features)).transpose()?;
     let clean: Option<Vec<u32>> =
         prepared.clean.as_ref().map(|clean| prepared.split.train.iter().map(|&i| clean[i]).collect());
+    let base = base.map(|arm| confidences(arm, train, None)).transpose()?;
     Ok(cmrm_run::report(Found {
         summary,
         rows,
-        probabilities: &robust.model.probabilities(features)?,
-        base: base.as_deref(),
-        clean: clean.as_deref(),
+        confidences: &confidences(robust, train, clean.as_deref())?,
+        base: base.as_ref(),
         envelope: Envelope {
             lambda: envelope.lambda,
             alpha: envelope.alpha,
@@ -74,6 +72,12 @@ pub fn report(material: Material<'_>, suspects: Vec<Card>) -> Result<Report> {
         sensitivity,
         config: config.to_toml()?,
     })?)
+}
+
+fn confidences<'a>(arm: &Trained<f32>, train: &'a Dataset, clean: Option<&'a [u32]>) -> Result<Confidences<'a>> {
+    let mut confidences = Confidences::new(&train.labels, clean);
+    arm.model.each_probabilities(train.matrix()?, |probabilities| confidences.add(probabilities))?;
+    Ok(confidences)
 }
 
 /// An epoch of a training, as a report has it.

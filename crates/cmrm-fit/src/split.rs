@@ -18,12 +18,20 @@ pub struct Split {
     pub test: Vec<usize>,
 }
 
+/// The rows of every class, ascending.
+pub fn rows_by_class(labels: &[u32], classes: usize) -> Vec<Vec<usize>> {
+    let mut rows = vec![Vec::new(); classes];
+    for (row, &label) in labels.iter().enumerate() {
+        rows[label as usize].push(row);
+    }
+    rows
+}
+
 /// Draws the parts class by class, so that each has its share of every class.
 pub fn draw(labels: &[u32], classes: &[String], test: f64, validation: f64, seed: u64) -> Result<Split> {
     let mut rng = Rng::new(seed, SPLIT_STREAM);
     let mut split = Split { train: Vec::new(), validation: Vec::new(), test: Vec::new() };
-    for class in 0..classes.len() {
-        let mut rows: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] as usize == class).collect();
+    for (class, mut rows) in rows_by_class(labels, classes.len()).into_iter().enumerate() {
         rng.shuffle(&mut rows);
         let tests = (rows.len() as f64 * test).round() as usize;
         let validations = ((rows.len() - tests) as f64 * validation).round() as usize;

@@ -1,9 +1,9 @@
 //! Margins, their density with what theory says of τ, and confidences: the distributions of a report.
 
-use cmrm::Matrix;
-use cmrm::theory::{Bandwidth, MarginDensity, clean_label_check, gap_curve, tightest_gap_bound};
+use cmrm::theory::{Bandwidth, MarginDensity, gap_curve, tightest_gap_bound};
 use cmrm_report::{CleanCheck, Confidence, Density, Margins};
 
+use crate::confidences::Confidences;
 use crate::error::Result;
 use crate::rows::TrainingRows;
 
@@ -25,12 +25,10 @@ const TRIALS: usize = 200;
 pub struct Seen<'a> {
     /// What training saw of the rows, by the arm that the report is about.
     pub rows: &'a TrainingRows<'a>,
-    /// Probabilities of the training rows, by that arm.
-    pub probabilities: &'a [f32],
-    /// Probabilities of the training rows, by the base arm.
-    pub base: Option<&'a [f32]>,
-    /// Labels of the training rows before any noise, where they are known.
-    pub clean: Option<&'a [u32]>,
+    /// What that arm says of their labels.
+    pub confidences: &'a Confidences<'a>,
+    /// What the base arm says of them.
+    pub base: Option<&'a Confidences<'a>>,
     /// Share of the margins below the threshold.
     pub alpha: f64,
     /// Rows of a batch; 0 for all.
@@ -59,9 +57,7 @@ pub fn distributions(found: &Seen<'_>) -> Result<Distributions> {
     let mut density = density(margins, curve.tau, batch)?;
     if let Some(density) = &mut density {
         density.seen = curve.points.first().map(|point| (point.mean_gap, point.gap_95));
-        if let Some(clean) = found.clean {
-            let matrix = Matrix::new(found.probabilities, rows.classes.len())?;
-            let check = clean_label_check(matrix, rows.labels, clean, alpha, Some(curve.tau))?;
+        if let Some(check) = found.confidences.check(alpha, curve.tau)? {
             density.check = Some(CleanCheck {
                 wrong: check.delta_w,
                 share_gap: check.share_gap,
@@ -77,7 +73,7 @@ pub fn distributions(found: &Seen<'_>) -> Result<Distributions> {
     Ok(Distributions {
         margins: Margins { right, wrong: are_wrong, tau: curve.tau },
         density,
-        confidence: confidence(rows, found.probabilities, found.base),
+        confidence: confidence(rows, found.confidences.of_label(), found.base.map(Confidences::of_label)),
     })
 }
 
@@ -114,18 +110,13 @@ fn density(margins: &[f32], tau: f64, batch: usize) -> Result<Option<Density>> {
 }
 
 fn confidence(rows: &TrainingRows<'_>, robust: &[f32], base: Option<&[f32]>) -> Vec<Confidence> {
-    let classes = rows.classes.len();
-    let of_label = |probabilities: &[f32]| -> Vec<f32> {
-        rows.labels.iter().enumerate().map(|(row, &label)| probabilities[row * classes + label as usize]).collect()
-    };
-    let (robust, base) = (of_label(robust), base.map(of_label));
-    let mut members = vec![Vec::new(); classes];
+    let mut members = vec![Vec::new(); rows.classes.len()];
     for (row, &label) in rows.labels.iter().enumerate() {
         members[label as usize].push(row);
     }
     let one = |(class, members): (usize, &Vec<usize>)| {
-        let (right, wrong) = count(&robust, members, rows.wrong, CONFIDENCE_BINS);
-        let base = base.as_ref().map(|base| count(base, members, None, CONFIDENCE_BINS).0);
+        let (right, wrong) = count(robust, members, rows.wrong, CONFIDENCE_BINS);
+        let base = base.map(|base| count(base, members, None, CONFIDENCE_BINS).0);
         Confidence { class: rows.classes[class].clone(), base, right, wrong }
     };
     members.iter().enumerate().filter(|(_, members)| !members.is_empty()).map(one).collect()

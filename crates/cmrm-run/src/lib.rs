@@ -3,6 +3,7 @@
 //! The engine for tables and the one for images both end here, so that `cmrm audit` and `cmrm report` know one form.
 
 mod cards;
+mod confidences;
 mod distributions;
 mod error;
 mod info;
@@ -15,6 +16,7 @@ mod suspects;
 pub use cards::{
     CARDS, Cards, FEW_COLUMNS, MANY_COLUMNS, PICTURE_BYTES, REVIEW_BYTES, REVIEWED, Record, SUSPECTS, fitting,
 };
+pub use confidences::Confidences;
 pub use distributions::{Distributions, Seen, distributions};
 pub use error::{Error, Result};
 pub use info::{FORMAT, RunInfo, RunKind};

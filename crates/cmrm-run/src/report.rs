@@ -7,6 +7,7 @@ use cmrm_report::{
 };
 
 use crate::BASE;
+use crate::confidences::Confidences;
 use crate::distributions::{Seen, distributions};
 use crate::error::Result;
 use crate::judge::Measured;
@@ -19,12 +20,10 @@ pub struct Found<'a> {
     pub summary: &'a FitSummary,
     /// What training saw of the rows, by the arm that the report is about.
     pub rows: &'a TrainingRows<'a>,
-    /// Probabilities of the training rows, by that arm.
-    pub probabilities: &'a [f32],
-    /// Probabilities of the training rows, by the base arm.
-    pub base: Option<&'a [f32]>,
-    /// Labels of the training rows before any noise, where they are known.
-    pub clean: Option<&'a [u32]>,
+    /// What that arm says of their labels.
+    pub confidences: &'a Confidences<'a>,
+    /// What the base arm says of them.
+    pub base: Option<&'a Confidences<'a>>,
     /// Settings of the envelope.
     pub envelope: Envelope,
     /// Rows of a batch.
@@ -44,9 +43,8 @@ pub fn report(found: Found<'_>) -> Result<Report> {
     let (summary, rows) = (found.summary, found.rows);
     let distributions = distributions(&Seen {
         rows,
-        probabilities: found.probabilities,
+        confidences: found.confidences,
         base: found.base,
-        clean: found.clean,
         alpha: found.envelope.alpha,
         batch: found.batch,
         seed: summary.seed,

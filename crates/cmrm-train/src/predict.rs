@@ -4,10 +4,12 @@ use cmrm::error::check_length;
 use cmrm::{Matrix, Scalar};
 
 use crate::error::Result;
-use crate::model::{Head, Network, Workspace};
+use crate::model::{BLOCK_ROWS, Head, Network, Workspace};
 
-/// Rows evaluated at a time, so that memory does not grow with the data.
+/// Most rows evaluated at a time, so that memory does not grow with the data.
 const CHUNK_ROWS: usize = 16 * 1024;
+/// Most outputs evaluated at a time: with more classes than a few thousand, the rows are fewer.
+const CHUNK_OUTPUTS: usize = 1 << 25;
 
 /// One trained network and what turns its outputs into probabilities.
 #[derive(Debug, Clone)]
@@ -39,29 +41,52 @@ impl<T: Scalar> Model<T> {
 
     /// Scaled logits, `[rows, classes]`; a score becomes `(0, score)`.
     pub fn logits(&self, x: Matrix<'_, T>) -> Result<Vec<T>> {
+        let mut logits = Vec::with_capacity(x.rows() * self.classes());
+        self.each_logits(x, |chunk| {
+            logits.extend_from_slice(chunk);
+            Ok(())
+        })?;
+        Ok(logits)
+    }
+
+    /// Hands the scaled logits of the rows to `take`, some rows at a time and in order, to be changed at will.
+    fn each_logits(&self, x: Matrix<'_, T>, mut take: impl FnMut(&mut [T]) -> Result<()>) -> Result<()> {
         let layout = self.network.layout();
         check_length("features of a row against the model's inputs", layout.inputs(), x.columns())?;
         let scale = T::from_f64(self.scale);
-        let mut work = Workspace::default();
-        let mut logits = Vec::with_capacity(x.rows() * layout.classes);
-        for chunk in x.values().chunks(CHUNK_ROWS * x.columns()) {
+        let (mut work, mut logits) = (Workspace::default(), Vec::new());
+        // Whole blocks: the network rounds a row the same whatever other blocks are evaluated beside its own.
+        let blocks = (CHUNK_OUTPUTS / layout.classes / BLOCK_ROWS).clamp(1, CHUNK_ROWS / BLOCK_ROWS);
+        for chunk in x.values().chunks(blocks * BLOCK_ROWS * x.columns()) {
             self.network.forward(chunk, None, false, &mut work)?;
+            logits.clear();
             if layout.head == Head::Score {
                 logits.extend(work.outputs().iter().flat_map(|&score| [T::ZERO, score * scale]));
             } else {
                 logits.extend(work.outputs().iter().map(|&z| z * scale));
             }
+            take(&mut logits)?;
         }
-        Ok(logits)
+        Ok(())
     }
 
     /// Probabilities, `[rows, classes]`.
     pub fn probabilities(&self, x: Matrix<'_, T>) -> Result<Vec<T>> {
-        let mut values = self.logits(x)?;
-        let classes = self.classes();
-        // Exponentials are fast where the processor's widest vectors are enabled around them.
-        pulp::Arch::new().dispatch(|| values.chunks_exact_mut(classes).for_each(softmax));
+        let mut values = Vec::with_capacity(x.rows() * self.classes());
+        self.each_probabilities(x, |chunk| values.extend_from_slice(chunk.values()))?;
         Ok(values)
+    }
+
+    /// Hands the probabilities of the rows to `take`, some rows at a time and in order: what one row after the other can
+    /// be judged by does not need the memory of rows times classes.
+    pub fn each_probabilities(&self, x: Matrix<'_, T>, mut take: impl FnMut(Matrix<'_, T>)) -> Result<()> {
+        let classes = self.classes();
+        self.each_logits(x, |chunk| {
+            // Exponentials are fast where the processor's widest vectors are enabled around them.
+            pulp::Arch::new().dispatch(|| chunk.chunks_exact_mut(classes).for_each(softmax));
+            take(Matrix::new(chunk, classes)?);
+            Ok(())
+        })
     }
 
     /// The most likely class of each row (lowest index on ties).

@@ -1,15 +1,16 @@
 //! The audit by cross-fitting: every row is judged by a model that was trained without it.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use cmrm::Matrix;
 use cmrm::audit::{AuditOptions, rank};
 use cmrm::rng::Rng;
 use cmrm_data::atomic::atomic_write;
-use cmrm_data::preprocess::Preprocess;
+use cmrm_data::preprocess::{Preprocess, in_words};
 use cmrm_data::write::NpyWriter;
 use cmrm_data::{LabelOptions, LabelledRows, MissingLabels};
-use cmrm_fit::{FitConfig, arms, draw};
+use cmrm_fit::{FitConfig, Need, Room, arms, doubt_about_classes, draw, rows_by_class};
 use cmrm_train::train::{Arm, Examples, Trainer};
 use rayon::prelude::*;
 
@@ -54,23 +55,33 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
         folds.count,
         if folds.no_envelope { "the base loss alone".into() } else { format!("the envelope ({})", arm.name) }
     ));
+    if let Some(doubt) = doubt_about_classes(labels.len(), classes.len()) {
+        terminal.say(format!("note: {doubt}"));
+    }
+    Need::new(labels.len(), classes.len())
+        .and("the probabilities of all rows", &[labels.len(), classes.len()])
+        .check(Room::now())
+        .map_err(|error| error.in_data(&loaded.train.source))?;
     let progress = FoldProgress::new(terminal, folds.count, config.epochs);
-    let fold = |fold| Fold { config, arm: &arm, loaded: &loaded, labelled: &labelled, fold_of: &fold_of, fold };
+    let width = classes.len();
+    // Each fold writes the rows that it holds out, and no other.
+    let probabilities = Mutex::new(vec![0.0; labels.len() * width]);
+    let fold = |fold| Fold {
+        config,
+        arm: &arm,
+        loaded: &loaded,
+        labelled: &labelled,
+        fold_of: &fold_of,
+        probabilities: &probabilities,
+        fold,
+    };
     // One fold is one task: small trainings do not gain from more threads, several of them do. The order of the results
     // is that of the folds, whichever ends first.
-    let judged: Vec<Result<Judged>> =
+    let notes: Vec<Result<Vec<String>>> =
         (0..folds.count).into_par_iter().with_max_len(1).map(|at| fold(at).judge(&progress)).collect();
     progress.finish();
-    let width = classes.len();
-    let mut probabilities = vec![0.0; labels.len() * width];
-    let mut said: Vec<String> = Vec::new();
-    for judged in judged {
-        let judged = judged?;
-        for (&row, found) in judged.rows.iter().zip(judged.probabilities.chunks_exact(width)) {
-            probabilities[row * width..(row + 1) * width].copy_from_slice(found);
-        }
-        said.extend(judged.notes);
-    }
+    let mut said: Vec<String> = notes.into_iter().collect::<Result<Vec<_>>>()?.concat();
+    let probabilities = probabilities.into_inner().unwrap_or_else(PoisonError::into_inner);
     said.sort();
     said.dedup();
     said.iter().for_each(|note| terminal.say(format!("note: {note}")));
@@ -102,8 +113,7 @@ fn assign(labels: &[u32], classes: &[String], folds: usize, seed: u64) -> Result
     let mut rng = Rng::new(seed, FOLD_STREAM);
     let mut fold_of = vec![0; labels.len()];
     let mut next = 0;
-    for (class, name) in classes.iter().enumerate() {
-        let mut rows: Vec<usize> = (0..labels.len()).filter(|&row| labels[row] as usize == class).collect();
+    for (name, mut rows) in classes.iter().zip(rows_by_class(labels, classes.len())) {
         if rows.len() == 1 {
             return Err(Failure::input(format!(
                 "class '{name}' has a single row, {}; without it no model would know the class: collect more rows, or \
@@ -127,18 +137,14 @@ struct Fold<'a> {
     loaded: &'a Loaded,
     labelled: &'a LabelledRows,
     fold_of: &'a [usize],
+    /// Of all rows; this fold writes those that it holds out.
+    probabilities: &'a Mutex<Vec<f32>>,
     fold: usize,
 }
 
-/// The held-out rows of a fold and what the model without them says.
-struct Judged {
-    rows: Vec<usize>,
-    probabilities: Vec<f32>,
-    notes: Vec<String>,
-}
-
 impl Fold<'_> {
-    fn judge(&self, progress: &FoldProgress) -> Result<Judged> {
+    /// Trains, writes what the model says of the held-out rows, and gives the notes on the way.
+    fn judge(&self, progress: &FoldProgress) -> Result<Vec<String>> {
         let (held, outside): (Vec<usize>, Vec<usize>) =
             (0..self.fold_of.len()).partition(|&row| self.fold_of[row] == self.fold);
         let (train, validation) = self.split(outside)?;
@@ -157,11 +163,15 @@ impl Fold<'_> {
         trainer.run(&mut progress.watch())?;
         let trained = trainer.finish()?.pop().ok_or_else(|| Failure::input("no arm was trained"))?;
         progress.fold_done(self.fold);
-        Ok(Judged {
-            rows: held,
-            probabilities: trained.model.probabilities(held_out.matrix()?)?,
-            notes: notes.iter().chain(&more).map(ToString::to_string).collect(),
-        })
+        let mut rows = held.iter();
+        trained.model.each_probabilities(held_out.matrix()?, |block| {
+            let width = block.columns();
+            let mut probabilities = self.probabilities.lock().unwrap_or_else(PoisonError::into_inner);
+            for (found, &row) in block.iter_rows().zip(rows.by_ref()) {
+                probabilities[row * width..(row + 1) * width].copy_from_slice(found);
+            }
+        })?;
+        Ok(in_words(notes.iter().chain(&more)))
     }
 
     /// Rows to learn from, and rows to stop by if stopping early was asked for.

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use cmrm_data::Fingerprint;
 use cmrm_fit::{
-    FitConfig, Material, Parts, Prepared, TrainingParts, auto_candidates, judged, known_wrong, prepare, rows_to_search,
-    summarise, trainer, training_rows,
+    FitConfig, Material, Parts, Prepared, TrainingParts, auto_candidates, check_memory, judged, known_wrong, prepare,
+    rows_to_search, summarise, trainer, training_rows,
 };
 use cmrm_run::{BASE, MARGINS};
 use cmrm_train::Checkpoint;
@@ -34,6 +34,7 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     let (prepared, words) = prepare(&config, &loaded)?;
     drop(loaded);
     words.iter().for_each(|words| terminal.say(words));
+    check_memory(&config, &prepared).map_err(|error| error.in_data(&config.data))?;
     let run = RunDir::create(args.out.as_deref(), &prepared.name, args.resume)?;
     // A run that goes on has the settings that were found when it began.
     if args.auto && !args.resume {

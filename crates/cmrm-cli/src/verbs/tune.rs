@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use cmrm::criterion::Criterion;
 use cmrm_data::Fingerprint;
-use cmrm_fit::{Candidate, FitConfig, Space, prepare, rows_to_search};
+use cmrm_fit::{Candidate, FitConfig, Space, check_memory, prepare, rows_to_search};
 use cmrm_train::tune::{SearchConfig, Trial};
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,7 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     let (prepared, words) = prepare(&config, &loaded)?;
     drop(loaded);
     words.iter().for_each(|words| terminal.say(words));
+    check_memory(&config, &prepared).map_err(|error| error.in_data(&config.data))?;
     let data = rows_to_search(&prepared)?;
     let folder = RunDir::make(args.fit.out.as_deref(), &format!("{}-tune", prepared.name), args.fit.resume)?;
     let info = SearchInfo {

@@ -76,6 +76,10 @@ cases! {
         "fit twice.csv --label y", ["twice.csv", "line 1", "'a' twice", "rename"];
     not_utf8: "text that is not UTF-8", |f| fs::write(f.join("latin.csv"), b"a,y\n1,caf\xe9\n").unwrap(),
         "fit latin.csv --label y", ["latin.csv", "row 0", "line 2", "UTF-8", "iconv"];
+    nul_byte: "a NUL byte, as in UTF-16 or binary files", |f| files::table(&f.join("nul.csv"), "30,fr\0ee,4,yes\n"),
+        "fit nul.csv --label churned", ["nul.csv", "row 60", "line 62", "'plan'", "NUL byte", "UTF-8"];
+    duplicate_in_a_wide_header: "a column name that comes twice among 60,000", |f| files::wide_table(&f.join("wide.csv")),
+        "fit wide.csv --label class", ["wide.csv", "line 1", "'gene7' twice", "columns 7 and 59999", "rename"];
     truncated_parquet: "a Parquet file that was cut off", |f| files::cut_parquet(&f.join("cut.parquet")),
         "fit cut.parquet --label y", ["cut.parquet", "incomplete", "copy"];
     truncated_npy: "an NPY file that was cut off", |f| {
@@ -90,6 +94,25 @@ cases! {
             files::zip_bomb(&f.join("bomb.npz"));
             files::labels(&f.join("y.csv"), 10);
         }, "fit bomb.npz --labels y.csv", ["bomb.npz", "'X'", "268435456", "unpack it first"];
+    constant_parquet: "a small Parquet file that repeats one value 40 million times", |f| {
+            files::constant_parquet(&f.join("bomb.parquet"));
+        }, "fit bomb.parquet --label y", ["bomb.parquet", "40000000 rows", "268435456", "use_dictionary=False"];
+    sparse_format: "a SciPy sparse matrix in a format that is not read", |f| {
+            files::sparse(&f.join("bsr.npz"), "bsr", 4, &[0, 1, 2]);
+            files::labels(&f.join("y.csv"), 2);
+        }, "fit bsr.npz --labels y.csv", ["bsr.npz", "SciPy sparse matrix", "'bsr'", "tocsr()"];
+    sparse_too_wide: "a SciPy sparse matrix that is too large as a dense array", |f| {
+            files::sparse(&f.join("wide.npz"), "csr", 2_000_000_000, &[0, 1, 2]);
+            files::labels(&f.join("y.csv"), 2);
+        }, "fit wide.npz --labels y.csv", ["wide.npz", "2000000000 columns", "4294967296", "fewer columns"];
+    damaged_sparse: "a SciPy sparse matrix whose parts do not agree", |f| {
+            files::sparse(&f.join("x.npz"), "csr", 4, &[0, 2, 1]);
+            files::labels(&f.join("y.csv"), 2);
+        }, "fit x.npz --labels y.csv", ["x.npz", "'indptr'", "expected 2, found 1", "save_npz"];
+    too_many_classes: "more rows times classes than memory (here a limit on the address space)", |f| {
+            files::many_classes(&f.join("many.csv"));
+        }, "$ ulimit -v 1500000; cmrm audit many.csv --label y --folds 2",
+        ["many.csv", "32000 rows and 16000 classes", "2.0 GB", "ulimit -v", "label column"];
     read_only_folder: "an output folder that cannot be written to", |f| super::lock(&f.join("locked")),
         "fit digits --epochs 1 --out locked/run", ["locked/run", "choose a folder that can be written to"];
     full_disk: "no room for the output (here a limit on the size of files)", |_f| (),

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
+use cmrm_data::write::ParquetTableWriter;
 use cmrm_data::{Column, Table};
 
 /// A good table of sixty rows, and more lines after it.
@@ -53,6 +54,44 @@ pub fn zip_bomb(path: &Path) {
         archive.write_all(&zeros).unwrap();
     }
     archive.finish().unwrap();
+}
+
+/// A small matrix as SciPy writes it, with this width and these starts of the rows, which are 0, 1 and 2.
+pub fn sparse(path: &Path, format: &str, width: u64, starts: &[u32]) {
+    let mut archive = zip::ZipWriter::new(File::create(path).unwrap());
+    let mut add = |name: &str, kind: &str, shape: &str, bytes: Vec<u8>| {
+        archive.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(&[npy_header(kind, shape), bytes].concat()).unwrap();
+    };
+    let ints = |values: &[u32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    add("indices", "<i4", "(2,)", ints(&[0, 3]));
+    add("indptr", "<i4", "(3,)", ints(starts));
+    add("format", "|S3", "()", format.as_bytes().to_vec());
+    add("shape", "<i8", "(2,)", [2, width].iter().flat_map(|size| size.to_le_bytes()).collect());
+    add("data", "<f4", "(2,)", [1f32, 2.0].iter().flat_map(|value| value.to_le_bytes()).collect());
+    archive.finish().unwrap();
+}
+
+/// Forty million rows of one number and one label, in some kilobytes.
+pub fn constant_parquet(path: &Path) {
+    let rows = 1_000_000;
+    let table =
+        Table::new(vec![Column::numeric("x", vec![1.0; rows]), Column::categorical("y", &vec!["no"; rows])]).unwrap();
+    let mut writer = ParquetTableWriter::new(File::create(path).unwrap());
+    (0..40).for_each(|_| writer.write(&table).unwrap());
+    writer.finish().unwrap();
+}
+
+/// A header of 60,000 names, two of which are the same, and a row: each longer than 256 KiB.
+pub fn wide_table(path: &Path) {
+    let names: String = (0..59_999).map(|at| format!("gene{at},")).collect();
+    fs::write(path, format!("{names}gene7,class\n{}sick\n", "0.25,".repeat(60_000))).unwrap();
+}
+
+/// 32,000 rows of 16,000 classes.
+pub fn many_classes(path: &Path) {
+    let rows: String = (0..32_000).map(|row| format!("{},{}\n", row % 7, row / 2)).collect();
+    fs::write(path, format!("x,y\n{rows}")).unwrap();
 }
 
 /// A finished run of the good table, in `run`.

@@ -13,7 +13,7 @@ mod transform;
 mod transform_array;
 
 pub use fit::Fitter;
-pub use note::Note;
+pub use note::{Note, in_words};
 pub use options::{CategoryEncoding, DateEncoding, MissingCategory, MissingCells, PreprocessOptions};
 pub use plan::{ColumnPlan, DatePart, Encoder, Fill, Scale};
 pub use summary::{ColumnSummary, Summary};

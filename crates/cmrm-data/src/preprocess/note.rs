@@ -1,6 +1,8 @@
 //! Words about what preprocessing did, for the user.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::mem::{Discriminant, discriminant};
 
 use serde::Serialize;
 
@@ -59,6 +61,56 @@ pub enum Note {
     MatchedByPosition,
 }
 
+/// Most notes of one kind that are given one by one; a table of genes has thousands of constant columns.
+const FEW: usize = 8;
+
+/// The notes in words, in their order. Where many columns share a kind of note, one sentence stands for all of them.
+pub fn in_words<'a>(notes: impl IntoIterator<Item = &'a Note>) -> Vec<String> {
+    let notes: Vec<&Note> = notes.into_iter().collect();
+    let mut kinds: HashMap<Discriminant<Note>, Vec<&Note>> = HashMap::new();
+    for note in &notes {
+        kinds.entry(discriminant(*note)).or_default().push(note);
+    }
+    let words = |note: &&Note| match kinds.get(&discriminant(*note)) {
+        Some(kind) if kind.len() > FEW => std::ptr::eq(kind[0], *note).then(|| together(kind)),
+        _ => Some(note.to_string()),
+    };
+    notes.iter().filter_map(words).collect()
+}
+
+/// One sentence for several notes of one kind.
+fn together(notes: &[&Note]) -> String {
+    let (mut columns, mut total) = (Vec::new(), 0);
+    for note in notes {
+        match note {
+            Note::Imputed { column, cells, .. } | Note::UnknownCategories { column, cells, .. } => {
+                columns.push(column.as_str());
+                total += cells;
+            }
+            Note::Constant { column, .. }
+            | Note::RareCategories { column, .. }
+            | Note::LooksLikeRowNumber { column } => {
+                columns.push(column);
+            }
+            Note::ExtraColumns { .. } | Note::MatchedByPosition => {}
+        }
+    }
+    let what = match notes[0] {
+        Note::Constant { .. } => "columns have a single value, or none, on the training rows and were dropped".into(),
+        Note::Imputed { .. } => format!("columns had {total} missing cells, which were filled in"),
+        Note::UnknownCategories { .. } => format!("columns have {total} cells with names that the model does not know"),
+        Note::RareCategories { .. } => {
+            "columns have more names than count; the rarer ones are treated as unknown".into()
+        }
+        Note::LooksLikeRowNumber { .. } => {
+            "columns count the rows and look like identifiers; consider ignoring them".into()
+        }
+        // These speak for all columns, and there is one of them.
+        note @ (Note::ExtraColumns { .. } | Note::MatchedByPosition) => return note.to_string(),
+    };
+    format!("{} {what}: {}", columns.len(), quoted(&columns))
+}
+
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -92,5 +144,28 @@ impl fmt::Display for Note {
             }
             Note::MatchedByPosition => f.write_str("columns were matched by position, since one side has no names"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_notes_of_one_kind_are_one_sentence() {
+        let constant = |at: usize| Note::Constant { column: format!("g{at}"), value: Some("0".into()) };
+        let few: Vec<Note> = (0..FEW).map(constant).chain([Note::MatchedByPosition]).collect();
+        let words = in_words(&few);
+        assert_eq!(
+            (words.len(), &*words[0]),
+            (FEW + 1, "column 'g0' is always 0 on the training rows and was dropped")
+        );
+        let filled = |at: usize| Note::Imputed { column: format!("g{at}"), cells: 2, with: "the median, 1".into() };
+        let many: Vec<Note> = (0..50).flat_map(|at| [constant(at), filled(at)]).collect();
+        let words = in_words(&many);
+        assert_eq!(words.len(), 2);
+        assert!(words[0].starts_with("50 columns have a single value"), "{}", words[0]);
+        assert!(words[0].ends_with("'g7' and 42 more"), "{}", words[0]);
+        assert!(words[1].starts_with("50 columns had 100 missing cells, which were filled in: 'g0'"), "{}", words[1]);
     }
 }

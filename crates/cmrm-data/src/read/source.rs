@@ -100,7 +100,7 @@ impl Source {
 
 /// The way out for a file that unpacks to too much.
 pub(crate) const UNPACK_FIRST: &str =
-    "if you trust the file, unpack it first, or save it without compression (numpy.savez), or raise the limit";
+    "if you trust the file, unpack it first, or save it without compression (numpy.savez)";
 
 /// At most `length` bytes of a reader.
 pub(crate) fn read_head(reader: impl Read, length: usize) -> std::io::Result<Vec<u8>> {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use cmrm::Matrix;
 use cmrm_data::catalogue::Cache;
 use cmrm_report::{Arm, Audit, Envelope, Epoch, Origin, Report, SCHEMA, Sensitivity, Sizes};
-use cmrm_run::{Seen, TrainingRows, distributions};
+use cmrm_run::{Confidences, Seen, TrainingRows, distributions};
 use cmrm_train::Model;
 use cmrm_train::train::{EpochStats, RowRecord};
 
@@ -148,11 +148,11 @@ pub(super) fn assemble(traced: Traced<'_>) -> Result<Report> {
         wrong: Some(&wrong),
     };
     let (own, base) = (traced.model.probabilities(traced.x)?, traced.base.probabilities(traced.x)?);
+    let (own, base) = (Matrix::new(&own, classes.len())?, Matrix::new(&base, classes.len())?);
     let shapes = distributions(&Seen {
         rows: &rows,
-        probabilities: &own,
-        base: Some(&base),
-        clean: Some(clean),
+        confidences: &Confidences::of(own, observed, Some(clean)),
+        base: Some(&Confidences::of(base, observed, None)),
         alpha: traced.envelope.alpha,
         batch: 0,
         seed: traced.seed,

@@ -14,7 +14,8 @@ use cmrm_report::{Envelope, Epoch, Estimate, Report};
 use cmrm_run::judge::{compare, measure};
 use cmrm_run::summary::{ArmSummary, DataSummary, FitSummary, Labels, SCHEMA};
 use cmrm_run::{
-    BASE, CARDS, Found, MARGINS, PICTURE_BYTES, RunInfo, RunKind, SUSPECTS, Suspects, TrainingRows, fitting,
+    BASE, CARDS, Confidences, Found, MARGINS, PICTURE_BYTES, RunInfo, RunKind, SUSPECTS, Suspects, TrainingRows,
+    fitting,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -92,9 +93,12 @@ pub fn write_run(path: &Path, spec: &RunSpec, set: &ImageSet, training: &Trainin
     let report = cmrm_run::report(Found {
         summary: &summary,
         rows: &rows,
-        probabilities: &probabilities,
+        confidences: &Confidences::of(
+            Matrix::new(&probabilities, set.classes.len())?,
+            &observed.labels,
+            spec.noise.is_some().then_some(set.train.labels.as_slice()),
+        ),
         base: None,
-        clean: spec.noise.is_some().then_some(set.train.labels.as_slice()),
         envelope: envelope(spec),
         batch: spec.batch,
         history: training.progress.metrics.iter().map(|line| epoch(line, name, spec, rows.len())).collect(),

@@ -15,4 +15,4 @@ mod network;
 
 pub use config::{Head, Init, ModelConfig};
 pub use layout::{Layer, Layout};
-pub use network::{Dropout, Network, Workspace};
+pub use network::{BLOCK_ROWS, Dropout, Network, Workspace};

@@ -10,8 +10,9 @@ use super::layout::Layout;
 use crate::aligned::Aligned;
 use crate::error::Result;
 
-/// Fewest rows in a block; smaller batches are one block and stay on one thread.
-const BLOCK_ROWS: usize = 2048;
+/// Fewest rows in a block; smaller batches are one block and stay on one thread. Up to sixteen times as many rows are cut
+/// into blocks of exactly this size.
+pub const BLOCK_ROWS: usize = 2048;
 /// Most blocks a batch is cut into; each has a gradient of its own until they are added up.
 const MAX_BLOCKS: usize = 16;
 

@@ -59,10 +59,6 @@ pub fn clean_label_check<T: Copy + Into<f64>>(
     alpha: f64,
     tau: Option<f64>,
 ) -> Result<CleanLabelCheck> {
-    check_level("alpha", alpha)?;
-    if let Some(tau) = tau {
-        check_parameter("tau", tau, tau.is_finite(), "finite")?;
-    }
     let classes = probabilities.columns();
     check_parameter("classes", classes as f64, classes >= 2, "at least 2, or there is no margin")?;
     let rows = probabilities.rows();
@@ -75,19 +71,42 @@ pub fn clean_label_check<T: Copy + Into<f64>>(
     check_labels(clean, classes)?;
     check_probabilities(probabilities)?;
 
-    let observed_margins = margins(probabilities, observed);
-    let clean_margins = margins(probabilities, clean);
-    let tau = tau.unwrap_or_else(|| smallest(&mut observed_margins.clone(), quantile_rank(rows, alpha)));
+    let margins = |labels: &[u32]| -> Vec<f64> {
+        probabilities.iter_rows().zip(labels).map(|(row, &label)| label_margin(row, label as usize)).collect()
+    };
+    let wrong = observed.iter().zip(clean).filter(|(a, b)| a != b).count();
+    clean_margin_check(&margins(observed), &margins(clean), wrong, alpha, tau)
+}
+
+/// [`clean_label_check`] from the margins ([`label_margin`]) of the observed and of the clean labels, and the number of
+/// rows where the labels differ: for probabilities that are not all in memory at once.
+pub fn clean_margin_check(
+    observed: &[f64],
+    clean: &[f64],
+    wrong: usize,
+    alpha: f64,
+    tau: Option<f64>,
+) -> Result<CleanLabelCheck> {
+    check_level("alpha", alpha)?;
+    if let Some(tau) = tau {
+        check_parameter("tau", tau, tau.is_finite(), "finite")?;
+    }
+    let rows = observed.len();
+    if rows == 0 {
+        return Err(Error::Empty { what: "the list of margins" });
+    }
+    check_length("margins of clean labels, one for each of an observed label", rows, clean.len())?;
+    let tau = tau.unwrap_or_else(|| smallest(&mut observed.to_vec(), quantile_rank(rows, alpha)));
     let share = |count: usize| count as f64 / rows as f64;
     let share_of = |values: &[f64], holds: &dyn Fn(f64) -> bool| share(values.iter().filter(|&&m| holds(m)).count());
 
-    let delta_w = share(observed.iter().zip(clean).filter(|(a, b)| a != b).count());
-    let slack = share_of(&observed_margins, &|m| m == tau).max(share(1));
-    let clean_share = share_of(&clean_margins, &|m| m >= tau);
+    let delta_w = share(wrong);
+    let slack = share_of(observed, &|m| m == tau).max(share(1));
+    let clean_share = share_of(clean, &|m| m >= tau);
     let share_gap = (clean_share - (1.0 - alpha)).abs();
     let share_limit = delta_w + slack;
-    let observed_risk = -observed_margins.iter().filter(|&&m| m >= tau).sum::<f64>() / rows as f64;
-    let clean_risk = -clean_margins.iter().sum::<f64>() / rows as f64;
+    let observed_risk = -observed.iter().filter(|&&m| m >= tau).sum::<f64>() / rows as f64;
+    let clean_risk = -clean.iter().sum::<f64>() / rows as f64;
     let risk_gap = (observed_risk - clean_risk).abs();
     let risk_limit = alpha + 3.0 * delta_w + slack;
     // Sums of many numbers round; a gap that equals its limit must not fail for it.
@@ -98,7 +117,7 @@ pub fn clean_label_check<T: Copy + Into<f64>>(
         tau,
         delta_w,
         slack,
-        observed_share: share_of(&observed_margins, &|m| m >= tau),
+        observed_share: share_of(observed, &|m| m >= tau),
         clean_share,
         share_gap,
         share_limit,
@@ -111,11 +130,8 @@ pub fn clean_label_check<T: Copy + Into<f64>>(
     })
 }
 
-/// Margin of each row: the label's probability less the largest other one. There are at least two classes.
-fn margins<T: Copy + Into<f64>>(probabilities: Matrix<'_, T>, labels: &[u32]) -> Vec<f64> {
-    let margin = |row: &[T], label: usize| {
-        let others = row.iter().enumerate().filter(|&(class, _)| class != label);
-        row[label].into() - others.map(|(_, &p)| p.into()).fold(f64::NEG_INFINITY, f64::max)
-    };
-    probabilities.iter_rows().zip(labels).map(|(row, &label)| margin(row, label as usize)).collect()
+/// The label's probability less the largest other one, of a row of at least two classes that has the label.
+pub fn label_margin<T: Copy + Into<f64>>(row: &[T], label: usize) -> f64 {
+    let others = row.iter().enumerate().filter(|&(class, _)| class != label);
+    row[label].into() - others.map(|(_, &p)| p.into()).fold(f64::NEG_INFINITY, f64::max)
 }

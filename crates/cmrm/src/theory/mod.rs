@@ -13,7 +13,7 @@ pub mod gap_curve;
 mod order;
 pub mod soft;
 
-pub use clean_check::{CleanLabelCheck, clean_label_check};
+pub use clean_check::{CleanLabelCheck, clean_label_check, clean_margin_check, label_margin};
 pub use density::{Bandwidth, DensityNear, MarginDensity};
 pub use dkw::{DkwInterval, dkw_interval};
 pub use filter::{FilterQuality, filter_quality};
