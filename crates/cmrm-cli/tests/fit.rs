@@ -185,7 +185,7 @@ fn a_linear_model_is_fitted_to_its_optimum_with_a_penalty_that_the_rows_decide()
     let dry = succeed(folder.path(), &[&linear[..], &["--dry-run"]].concat());
     assert!(dry.contains("optimiser = \"lbfgs\"\n") && dry.contains("epochs = 1000\n") && !dry.contains("l2"), "{dry}");
     let summary = json(folder.path(), &[&linear[..], &["--out", "run", "--json", "-q"]].concat());
-    // Forty epochs of Adam came to 0.8914 and 0.9164, L-BFGS without a penalty to 0.81.
+    // Without a penalty wrong labels are learned by heart, and it is about 0.82 (docs/results.md).
     assert!(accuracy(&summary, 0) > 0.88 && accuracy(&summary, 1) > 0.9, "{summary}");
     let lines = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap().lines().count();
     assert!(lines < 400, "the tolerance did not end it: {lines} lines");
