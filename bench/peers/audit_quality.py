@@ -8,7 +8,7 @@ from cleanlab.filter import find_label_issues
 from cleanlab.rank import get_label_quality_scores
 
 # The probe: C = 1000, L-BFGS, as in real_data.
-PROBE = ["--model", "linear", "--optimiser", "lbfgs", "--l2", "0.001", "--epochs", "1000", "--seed", "0"]
+PROBE = ["--model", "linear", "--optimiser", "lbfgs", "--l2", "0.001", "--epochs", "1000", "--tolerance", "1e-6", "--seed", "0"]
 
 
 def compare(cmrm, folder, data):
@@ -46,9 +46,10 @@ def compare(cmrm, folder, data):
     table.add("`audit --pred-probs`, self_confidence", "the same", *audit("--pred-probs", p, *given, "--score", "self_confidence"))
     table.add("`audit --pred-probs` (default: normalized_margin)", "the same", *audit("--pred-probs", p, *given))
     table.add("`audit --folds 5 --no-envelope`", "the same", *own)
-    table.add("`audit --folds 5`", "5 folds with `robust`", *audit(folder / "x.npy", *given, "--folds", "5", *PROBE))
+    table.add("`audit --folds 5`", "5 folds with `robust`, λ 10",
+              *audit(folder / "x.npy", *given, "--folds", "5", "--lambda", "10", *PROBE))
     for name, flags in (
-        ("cross-entropy (λ 1e-9)", ["--lambda", "1e-9"]), ("`robust`", []), ("`robust`, λ 40", ["--lambda", "40"]),
+        ("cross-entropy (λ 1e-9)", ["--lambda", "1e-9"]), ("`robust`, λ 10", ["--lambda", "10"]), ("`robust`, λ 40", ["--lambda", "40"]),
     ):
         run = folder / ("run" + "".join(flags))
         command = [cmrm, "fit", folder / "x.npy", *given, *PROBE, "--validation-share", "0", "--no-base", *flags, "--out", run]

@@ -23,7 +23,7 @@ pub fn fit_chunk<'py>(
     before: Option<&Bound<'py, Fitted>>,
     passes: u64,
 ) -> PyResult<(Fitted, Bound<'py, PyDict>)> {
-    let (config, mut loaded) = (task.config()?, task.loaded()?);
+    let (config, mut loaded) = (task.config_in_passes()?, task.loaded()?);
     let labels = slice(task.labels())?;
     let before = before.map(Bound::get);
     let settings = config.clone();
@@ -72,7 +72,7 @@ fn one_pass(
     before: Option<&Fitted>,
     passes: u64,
 ) -> Result<(Vec<Trained<f32>>, Waypoint<f32>), cmrm_fit::Error> {
-    let on = passes >= config.envelope().start.first_epoch(config.epochs) as u64;
+    let on = passes >= config.envelope().start.first_epoch(config.epochs()) as u64;
     let mut arms = arms(config);
     for arm in &mut arms {
         match &mut arm.term {

@@ -1,7 +1,7 @@
 //! Training.
 
 use cmrm_data::Dataset;
-use cmrm_fit::{FitConfig, Loaded, TrainingParts, prepare, trainer};
+use cmrm_fit::{FitConfig, Loaded, TrainingParts, prepare, trainer, with_penalty};
 use cmrm_train::train::Trained;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -34,10 +34,22 @@ pub struct Task<'py> {
 impl<'py> Task<'py> {
     /// The settings, checked.
     pub fn config(&self) -> PyResult<FitConfig> {
+        let config = self.settings()?;
+        config.check().map_err(refuse)?;
+        Ok(config)
+    }
+
+    /// The settings of a training in chunks, checked.
+    pub fn config_in_passes(&self) -> PyResult<FitConfig> {
+        let config = self.settings()?.in_passes();
+        config.check().map_err(refuse)?;
+        Ok(config)
+    }
+
+    fn settings(&self) -> PyResult<FitConfig> {
         let mut config: FitConfig =
             serde_json::from_str(&self.config).map_err(|error| refuse(format!("settings: {error}")))?;
         config.loss = self.loss.parse().map_err(|error| refuse(format!("loss: {error}")))?;
-        config.check().map_err(refuse)?;
         Ok(config)
     }
 
@@ -79,6 +91,9 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
         let config = settings;
         let (prepared, notes) = prepare(&config, &loaded).map_err(refuse)?;
         let parts = TrainingParts::of(&prepared).map_err(refuse)?;
+        let classes = prepared.data.classes.len();
+        let config = with_penalty(&config, parts.examples().map_err(refuse)?, classes, &mut Watch::new(stop, None))
+            .map_err(refuse)?;
         let mut trainer = trainer(&config, &prepared, &parts).map_err(refuse)?;
         let mut watch = Watch::new(stop, tell);
         trainer.run(&mut watch).map_err(refuse)?;

@@ -1,7 +1,7 @@
 //! The search for settings by observed labels.
 
 use cmrm::criterion::Criterion;
-use cmrm_fit::{FitConfig, Space, prepare, rows_to_search};
+use cmrm_fit::{FitConfig, Space, prepare, rows_to_search, with_penalty};
 use cmrm_train::train::Examples;
 use cmrm_train::tune::{SearchConfig, Setting, choose, search, standings};
 use pyo3::prelude::*;
@@ -31,18 +31,19 @@ pub fn search_settings<'py>(py: Python<'py>, task: Task<'py>, wanted: Wanted) ->
     let losses = wanted.losses.iter().map(|loss| loss.parse()).collect::<Result<_, String>>();
     space.losses = losses.map_err(|error| refuse(format!("losses: {error}")))?;
     let criterion = named::<Criterion>("criterion", &wanted.criterion)?;
-    let candidates = space.candidates(&config).map_err(refuse)?;
-    let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.setting.clone()).collect();
     let search_config = SearchConfig { folds: wanted.folds, criterion, seed: config.seed, ..SearchConfig::default() };
-    let trials = detached_on(py, task.threads(), |stop| {
+    let (candidates, settings, trials) = detached_on(py, task.threads(), |stop| {
         let (prepared, _) = prepare(&config, &loaded).map_err(refuse)?;
         let data = rows_to_search(&prepared).map_err(refuse)?;
         drop(prepared);
+        let (examples, classes) = (Examples::new(data.matrix().map_err(refuse)?, &data.labels), data.classes.len());
+        let config = with_penalty(&config, examples, classes, &mut Watch::new(stop, None)).map_err(refuse)?;
+        let candidates = space.candidates(&config).map_err(refuse)?;
+        let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.setting.clone()).collect();
         let mut watch = Watch::new(stop, tell);
-        let examples = Examples::new(data.matrix().map_err(refuse)?, &data.labels);
-        let searched = search(&search_config, &settings, examples, data.classes.len(), Vec::new(), &mut watch);
+        let searched = search(&search_config, &settings, examples, classes, Vec::new(), &mut watch);
         watch.check()?;
-        Ok(searched.map_err(refuse)?.trials)
+        Ok((candidates, settings, searched.map_err(refuse)?.trials))
     })?;
     let choice = choose(&settings, &trials, criterion).ok_or_else(|| {
         let first = trials.iter().find_map(|trial| trial.failure.clone()).unwrap_or_default();
@@ -75,7 +76,7 @@ fn values<'py>(py: Python<'py>, config: &FitConfig) -> PyResult<Bound<'py, PyDic
     values.set_item("start", config.start)?;
     values.set_item("loss", config.loss.to_string())?;
     values.set_item("learning_rate", config.learning_rate)?;
-    values.set_item("l2", config.l2)?;
-    values.set_item("epochs", config.epochs)?;
+    values.set_item("l2", config.l2())?;
+    values.set_item("epochs", config.epochs())?;
     Ok(values)
 }

@@ -227,3 +227,20 @@ def test_without_tqdm_there_are_lines(noisy, capsys, monkeypatch):
     cmrm.CMRMClassifier(epochs=20, progress=True).fit(noisy[0], noisy[1])
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1] == "cmrm: epoch 20/20" and len(lines) == 10
+
+
+def test_a_linear_model_is_fitted_to_its_optimum(noisy):
+    X, labels, y, _ = noisy
+    model = cmrm.CMRMClassifier(model="linear").fit(X, labels)
+    settings = dict(line.split(" = ") for line in model.config_.splitlines() if " = " in line)
+    assert settings["optimiser"] == '"lbfgs"'
+    # Chosen on the rows: one, ten or a hundred over their number.
+    assert any(abs(float(settings["l2"]) * model.trained_on_.sum() - strength) < 0.01 * strength for strength in (1, 10, 100))
+    assert model.score(X, y) > 0.9 and not any("ignores" in note for note in model.notes_)
+    # A given value stays, and what L-BFGS ignores is said.
+    told = cmrm.CMRMClassifier(model="linear", l2=0.5, tol=0.01, learning_rate=0.1).fit(X, labels)
+    assert "l2 = 0.5\n" in told.config_ and "tolerance = 0.01\n" in told.config_
+    assert any("ignores learning-rate" in note for note in told.notes_)
+    # Chunks come one at a time, which L-BFGS cannot use.
+    chunk = cmrm.CMRMClassifier(model="linear").partial_fit(X, labels)
+    assert 'optimiser = "adam"' in chunk.config_ and "epochs = 40\n" in chunk.config_

@@ -39,7 +39,8 @@ def same_run(model, run: Path, X):
     [
         {"epochs": 6, "row_order": "given", "base": True},
         {"epochs": 6},
-        {"model": "linear", "epochs": 6, "learning_rate": 0.02, "schedule": "cosine", "validation_share": 0.0},
+        {"model": "linear"},
+        {"model": "linear", "optimiser": "adam", "epochs": 6, "learning_rate": 0.02, "schedule": "cosine"},
         {"model": "linear", "optimiser": "lbfgs", "l2": 1e-3, "loss": "gce", "random_state": 7},
         {"epochs": 5, "hidden": (16,), "dropout": 0.2, "batch_size": 32, "preset": "paper", "lam": 0.7, "patience": 3},
     ],

@@ -152,22 +152,26 @@ pub struct ModelArgs {
     /// Widths of the hidden layers.
     #[arg(long, value_delimiter = ',')]
     pub hidden: Option<Vec<usize>>,
-    /// adam, adamw, sgd or lbfgs (all rows at once, an epoch is one iteration; wants an --l2).
+    /// adam, adamw, sgd or lbfgs (all rows at once, an epoch is one iteration); lbfgs for a linear model, else adam.
     #[arg(long)]
     pub optimiser: Option<OptimiserKind>,
-    /// Passes over the rows.
+    /// Passes over the rows; 40, or at most 1000 iterations for a linear model by lbfgs.
     #[arg(long)]
     pub epochs: Option<usize>,
+    /// End lbfgs when no entry of the gradient is larger than this; 0.0001 if absent.
+    #[arg(long)]
+    pub tolerance: Option<f64>,
     /// Rows in a batch; 0 for all rows at once.
     #[arg(long)]
     pub batch: Option<usize>,
     /// Learning rate.
     #[arg(long)]
     pub learning_rate: Option<f64>,
-    /// Penalty on the weights.
+    /// Penalty on the weights; for a linear model by lbfgs the rows decide, else 0.
     #[arg(long)]
     pub l2: Option<f64>,
-    /// Choose the epoch with the best accuracy on observed validation labels, and stop after this many without a better.
+    /// Choose the epoch with the best accuracy on observed validation labels, and stop after this many without a better;
+    /// both count from the epoch that switches the envelope on.
     #[arg(long, value_name = "EPOCHS")]
     pub patience: Option<usize>,
     /// Fill in missing cells, NaN among them, instead of refusing them.

@@ -55,8 +55,8 @@ fn read_or_default(file: Option<&Path>) -> Result<FitConfig> {
 fn apply(config: &mut FitConfig, read: &ReadArgs, model: &ModelArgs) {
     set_optional!(config, read, label, labels, id, delimiter);
     config.no_header |= read.no_header;
-    set!(config, model, preset, loss, model, hidden, optimiser, epochs, batch, learning_rate, l2, seed);
-    set_optional!(config, model, lambda, alpha, temperature, start, patience);
+    set!(config, model, preset, loss, model, hidden, tolerance, batch, learning_rate, seed);
+    set_optional!(config, model, lambda, alpha, temperature, start, optimiser, epochs, l2, patience);
     config.hold_out_unlabelled |= model.hold_out_unlabelled;
     if model.impute {
         config.preprocess.missing = MissingCells::Impute;

@@ -15,6 +15,7 @@ mod live_view;
 mod load;
 mod margins;
 mod new_rows;
+mod penalty;
 mod progress;
 mod reporting;
 mod run_dir;

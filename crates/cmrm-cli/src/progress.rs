@@ -33,6 +33,15 @@ pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
+/// Ends a training when Ctrl-C is pressed, and does nothing else.
+pub struct Stoppable;
+
+impl Observer<f32> for Stoppable {
+    fn epoch(&mut self, _: &Trainer<'_, f32>, _: &[EpochStats]) -> Result<ControlFlow<()>> {
+        Ok(if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+}
+
 /// Draws, and saves.
 pub struct Watch {
     bar: ProgressBar,
@@ -67,7 +76,7 @@ impl Observer<f32> for Watch {
             self.bar.set_message(live_view::table(stats, trainer.history()));
         }
         // Ten lines a training are enough to follow it in a log.
-        if !self.terminal.bars && (done.is_multiple_of(self.epochs.div_ceil(10)) || done == self.epochs) {
+        if !self.terminal.bars && (done.is_multiple_of(self.epochs.div_ceil(10)) || trainer.has_ended()) {
             self.terminal.say(format!("epoch {done}/{}  {}", self.epochs, live_view::line(stats)));
         }
         let stop = interrupted();

@@ -135,6 +135,47 @@ fn an_interrupted_fit_goes_on_to_the_same_bytes() {
 }
 
 #[test]
+fn patience_waits_for_the_envelope() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["fit", "digits", "--noise", "symmetric:0.4", "--patience", "3", "--out", "run", "--json", "-q"];
+    let summary = json(folder.path(), &arguments);
+    // The envelope comes on in the tenth epoch; the third without a better one came before.
+    for arm in 0..2 {
+        assert!(summary["arms"][arm]["epoch"].as_u64().unwrap() >= 10, "{summary}");
+    }
+    assert!(accuracy(&summary, 1) > accuracy(&summary, 0), "{summary}");
+    let lines = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap().lines().count();
+    assert!(lines < 80, "patience did not end it: {lines} lines");
+}
+
+#[test]
+fn a_linear_model_is_fitted_to_its_optimum_with_a_penalty_that_the_rows_decide() {
+    let folder = tempfile::tempdir().unwrap();
+    let linear = ["fit", "digits", "--noise", "symmetric:0.4", "--model", "linear"];
+    let dry = succeed(folder.path(), &[&linear[..], &["--dry-run"]].concat());
+    assert!(dry.contains("optimiser = \"lbfgs\"\n") && dry.contains("epochs = 1000\n") && !dry.contains("l2"), "{dry}");
+    let summary = json(folder.path(), &[&linear[..], &["--out", "run", "--json", "-q"]].concat());
+    // Without a penalty wrong labels are learned by heart, and it is about 0.82 (docs/results.md).
+    assert!(accuracy(&summary, 0) > 0.88 && accuracy(&summary, 1) > 0.9, "{summary}");
+    let lines = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap().lines().count();
+    assert!(lines < 400, "the tolerance did not end it: {lines} lines");
+    // What was decided is in the run's settings, and they give the same run.
+    let config = fs::read_to_string(folder.path().join("run/config.toml")).unwrap();
+    assert!(config.contains("\nl2 = 0."), "{config}");
+    succeed(folder.path(), &["fit", "--config", "run/config.toml", "--out", "again", "--threads", "3", "-q"]);
+    for file in ["model.safetensors", "base.safetensors", "metrics.jsonl", "config.toml"] {
+        let read = |run: &str| fs::read(folder.path().join(run).join(file)).unwrap();
+        assert_eq!(read("run"), read("again"), "{file}");
+    }
+    // Whoever sets a value has it.
+    let told = [&linear[..], &["--optimiser", "adam", "--l2", "0.5", "--tolerance", "0.01", "--dry-run"]].concat();
+    let told = succeed(folder.path(), &told);
+    for line in ["optimiser = \"adam\"", "epochs = 40", "l2 = 0.5", "tolerance = 0.01"] {
+        assert!(told.lines().any(|l| l == line), "{line} is not in\n{told}");
+    }
+}
+
+#[test]
 fn help_and_version_are_there() {
     let folder = tempfile::tempdir().unwrap();
     assert!(succeed(folder.path(), &["--version"]).starts_with("cmrm "));

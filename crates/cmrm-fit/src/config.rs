@@ -127,16 +127,22 @@ pub struct FitConfig {
     pub hidden: Vec<usize>,
     /// Share of hidden units dropped in a step.
     pub dropout: f64,
-    /// The optimiser.
-    pub optimiser: OptimiserKind,
+    /// The optimiser; that of the model if absent ([`FitConfig::optimiser`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optimiser: Option<OptimiserKind>,
     /// Learning rate.
     pub learning_rate: f64,
-    /// Passes over the rows.
-    pub epochs: usize,
+    /// Passes over the rows, or the most iterations of L-BFGS; those of the model if absent ([`FitConfig::epochs`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<usize>,
+    /// L-BFGS ends when no entry of the gradient is larger. The gradient is that of the mean loss of a row plus the penalty.
+    pub tolerance: f64,
     /// Rows in a batch; 0 for all at once.
     pub batch: usize,
-    /// Penalty on the weights.
-    pub l2: f64,
+    /// Penalty on the weights: half of this times the sum of their squares, beside the mean loss of a row; that of the
+    /// model if absent ([`FitConfig::l2`]), which for a linear model the rows decide ([`crate::with_penalty`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l2: Option<f64>,
     /// The optimiser's decay.
     pub weight_decay: f64,
     /// Bound on the norm of a gradient.
@@ -186,11 +192,12 @@ impl Default for FitConfig {
             model: ModelKind::Mlp,
             hidden: vec![128, 64],
             dropout: 0.0,
-            optimiser: OptimiserKind::Adam,
+            optimiser: None,
             learning_rate: 1e-3,
-            epochs: 40,
+            epochs: None,
+            tolerance: 1e-4,
             batch: 128,
-            l2: 0.0,
+            l2: None,
             weight_decay: 0.0,
             clip_norm: None,
             balance_classes: false,
@@ -219,9 +226,9 @@ impl FitConfig {
         })
     }
 
-    /// The settings as TOML.
+    /// The settings as TOML; of those that depend on the model only a penalty that rows are to decide is left open.
     pub fn to_toml(&self) -> Result<String> {
-        toml::to_string(self).map_err(|error| Error::refused(format!("settings as TOML: {error}")))
+        toml::to_string(&self.resolved()).map_err(|error| Error::refused(format!("settings as TOML: {error}")))
     }
 
     /// Refuses settings that cannot work.
@@ -236,16 +243,50 @@ impl FitConfig {
         if self.test.is_some() && self.test_share.is_some_and(|share| share > 0.0) {
             return Err(Error::refused("both a test file and a test-share are given; leave one out"));
         }
+        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
+            let found = self.tolerance;
+            return Err(Error::refused(format!(
+                "tolerance = {found} is out of range: expected a finite number, 0 or more"
+            )));
+        }
+        if self.optimiser() == OptimiserKind::Lbfgs && self.dropout > 0.0 {
+            return Err(Error::refused(format!(
+                "dropout = {} does not go with L-BFGS, which needs a fixed objective; leave it out, or set the optimiser to \
+                 adam",
+                self.dropout
+            )));
+        }
         self.envelope().validate()?;
         self.train_config().validate()?;
         Ok(())
     }
 
-    /// A word on settings that work, but hardly ever well.
-    pub fn advice(&self) -> Option<&'static str> {
-        (self.optimiser == OptimiserKind::Lbfgs && self.l2 == 0.0).then_some(
-            "L-BFGS goes on to the least loss, which without a penalty learns wrong labels by heart; try l2 = 0.01",
-        )
+    /// A word on settings that work, but hardly ever well or not as they may be meant.
+    pub fn advice(&self) -> Option<String> {
+        if self.optimiser() != OptimiserKind::Lbfgs {
+            return None;
+        }
+        if self.l2() == Some(0.0) {
+            return Some(
+                "L-BFGS goes on to the least loss, which without a penalty learns wrong labels by heart; try l2 = 0.01"
+                    .into(),
+            );
+        }
+        let usual = FitConfig::default();
+        let unused: Vec<&str> = [
+            ("learning-rate", self.learning_rate != usual.learning_rate),
+            ("batch", self.batch != usual.batch),
+            ("schedule", self.schedule != usual.schedule),
+            ("weight-decay", self.weight_decay != usual.weight_decay),
+            ("clip-norm", self.clip_norm != usual.clip_norm),
+        ]
+        .into_iter()
+        .filter_map(|(name, changed)| changed.then_some(name))
+        .collect();
+        (!unused.is_empty()).then(|| {
+            let unused = unused.join(", ");
+            format!("L-BFGS takes all rows at once and ignores {unused}, which are for other optimisers, such as adam")
+        })
     }
 
     /// Share of the rows to test on.
@@ -256,7 +297,7 @@ impl FitConfig {
     /// The envelope: the preset with whatever was set over it.
     pub fn envelope(&self) -> EnvelopeConfig {
         let mut envelope = self.preset.config(&self.loss);
-        envelope.lambda = self.lambda.unwrap_or(envelope.lambda);
+        envelope.lambda = self.lambda.unwrap_or(self.usual_lambda());
         envelope.alpha = self.alpha.unwrap_or(envelope.alpha);
         envelope.temperature = self.temperature.unwrap_or(envelope.temperature);
         envelope.start = self.start.map_or(envelope.start, Start::Fraction);
@@ -276,13 +317,15 @@ impl FitConfig {
             ModelKind::Cosine => (Vec::new(), Head::Cosine, Init::Kaiming),
         };
         let weight_decay = self.weight_decay;
-        let optimiser = match self.optimiser {
+        let optimiser = match self.optimiser() {
             OptimiserKind::Adam => OptimiserConfig::Adam(AdamConfig { weight_decay, ..AdamConfig::default() }),
             OptimiserKind::Adamw => OptimiserConfig::AdamW(AdamWConfig { weight_decay, ..AdamWConfig::default() }),
             _ => OptimiserConfig::Sgd(SgdConfig { momentum: 0.9, weight_decay, ..SgdConfig::default() }),
         };
-        let method = match self.optimiser {
-            OptimiserKind::Lbfgs => Method::FullBatch(LbfgsConfig::default()),
+        let method = match self.optimiser() {
+            OptimiserKind::Lbfgs => {
+                Method::FullBatch(LbfgsConfig { gradient_tolerance: self.tolerance, ..LbfgsConfig::default() })
+            }
             _ => Method::Stochastic {
                 optimiser,
                 learning_rate: self.learning_rate,
@@ -293,8 +336,8 @@ impl FitConfig {
         TrainConfig {
             model: ModelConfig { hidden, head, dropout: self.dropout, init },
             method,
-            epochs: self.epochs,
-            l2: self.l2,
+            epochs: self.epochs(),
+            l2: self.l2().unwrap_or(UNDECIDED_L2),
             clip: self.clip_norm.map(Clip::Norm),
             class_weights: if self.balance_classes { ClassWeights::Balanced } else { ClassWeights::Equal },
             selection: self.patience.map_or(Selection::Last, |patience| Selection::Best { patience }),
@@ -303,6 +346,9 @@ impl FitConfig {
         }
     }
 }
+
+/// Stands in for a penalty that rows are to decide, as long as they have not.
+const UNDECIDED_L2: f64 = 0.01;
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()

@@ -6,8 +6,10 @@
 
 mod arms;
 mod config;
+mod defaults;
 mod error;
 mod order;
+mod penalty;
 mod prepare;
 mod report;
 mod space;
@@ -18,6 +20,7 @@ mod training;
 pub use arms::{arms, envelope_arm};
 pub use config::{FitConfig, ModelKind, OptimiserKind, RowOrder};
 pub use error::{Error, Result};
+pub use penalty::with_penalty;
 pub use prepare::{Loaded, Prepared, judged, known_wrong, prepare};
 pub use report::{Material, epoch, report, suspects};
 pub use space::{Candidate, Space, auto_candidates, rows_to_search};

@@ -9,7 +9,7 @@ use cmrm_run::{BASE, Cards, FEW_COLUMNS, Found, PICTURE_BYTES, Record, SUSPECTS,
 use cmrm_train::train::{EpochStats, Trained};
 use rayon::prelude::*;
 
-use crate::config::FitConfig;
+use crate::config::{FitConfig, OptimiserKind};
 use crate::error::Result;
 use crate::prepare::Prepared;
 
@@ -68,7 +68,7 @@ pub fn report(material: Material<'_>, suspects: Vec<Card>) -> Result<Report> {
             temperature: envelope.temperature,
             ceiling: envelope.ceiling,
         },
-        batch: config.batch,
+        batch: if config.optimiser() == OptimiserKind::Lbfgs { 0 } else { config.batch },
         history: history.iter().map(epoch).collect(),
         suspects,
         sensitivity,

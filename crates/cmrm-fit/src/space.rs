@@ -7,7 +7,7 @@ use cmrm_train::train::{Arm, Selection};
 use cmrm_train::tune::Setting;
 use serde::{Deserialize, Serialize};
 
-use crate::config::FitConfig;
+use crate::config::{FitConfig, OptimiserKind};
 use crate::error::{Error, Result};
 use crate::prepare::Prepared;
 
@@ -29,7 +29,7 @@ pub struct Space {
     pub learning_rates: Vec<f64>,
     /// Penalties on the weights; the configured one if absent.
     pub l2s: Vec<f64>,
-    /// Lengths of the training; the configured one and a quarter of it if absent.
+    /// Lengths of the training; the configured one and, but for L-BFGS, a quarter of it if absent.
     pub epoch_counts: Vec<usize>,
 }
 
@@ -65,10 +65,18 @@ impl Candidate {
 impl Space {
     /// Every combination, the plain ones first. The configured settings are always among them, and kept to the end.
     pub fn candidates(&self, config: &FitConfig) -> Result<Vec<Candidate>> {
+        // What the configured settings leave open is settled by them, not anew by each setting.
+        let config = &config.resolved();
         let or = |list: &[f64], own: &[f64]| if list.is_empty() { own.to_vec() } else { list.to_vec() };
         let epochs = match &self.epoch_counts[..] {
-            [] => vec![config.epochs, (config.epochs / 4).max(1)],
+            // How far L-BFGS comes is a matter of its tolerance.
+            [] if config.optimiser() == OptimiserKind::Lbfgs => vec![config.epochs()],
+            [] => vec![config.epochs(), (config.epochs() / 4).max(1)],
             list => list.to_vec(),
+        };
+        let l2s: Vec<Option<f64>> = match &self.l2s[..] {
+            [] => vec![config.l2()],
+            list => list.iter().copied().map(Some).collect(),
         };
         let losses = match (&self.losses[..], config.loss) {
             ([], LossConfig::CrossEntropy) => vec![config.loss, LossConfig::Gce { q: Gce::DEFAULT_Q }],
@@ -85,10 +93,10 @@ impl Space {
         };
         add(config.clone(), true)?;
         for learning_rate in or(&self.learning_rates, &[config.learning_rate]) {
-            for l2 in or(&self.l2s, &[config.l2]) {
+            for &l2 in &l2s {
                 for &epochs in &epochs {
                     for &loss in &losses {
-                        let shared = FitConfig { learning_rate, l2, epochs, loss, ..config.clone() };
+                        let shared = FitConfig { learning_rate, l2, epochs: Some(epochs), loss, ..config.clone() };
                         for changed in self.envelopes(&shared) {
                             add(changed, false)?;
                         }
@@ -115,7 +123,7 @@ impl Space {
         all.extend(presets.iter().map(|&preset| FitConfig { preset, ..plain.clone() }));
         let varied = if presets.contains(&Preset::Robust) { Some(Preset::Robust) } else { presets.first().copied() };
         let Some(preset) = varied else { return all };
-        let own = preset.config(&config.loss);
+        let own = FitConfig { preset, ..plain.clone() }.envelope();
         for lambda in or(&self.lambdas, &[own.lambda / 3.0, own.lambda, own.lambda * 3.0]) {
             for alpha in or(&self.alphas, &[0.3, own.alpha]) {
                 for temperature in
@@ -179,8 +187,16 @@ fn name_of(config: &FitConfig) -> String {
         ),
     };
     let loss = config.loss;
-    let l2 = if config.l2 > 0.0 { format!(", l2 {}", config.l2) } else { String::new() };
-    format!("{envelope}, {loss}, rate {}, {} epochs{l2}", config.learning_rate, config.epochs)
+    let l2 = match config.l2() {
+        Some(0.0) => String::new(),
+        Some(l2) => format!(", l2 {l2}"),
+        None => ", l2 by the rows".to_owned(),
+    };
+    let rate = match config.optimiser() {
+        OptimiserKind::Lbfgs => String::new(),
+        _ => format!("rate {}, ", config.learning_rate),
+    };
+    format!("{envelope}, {loss}, {rate}{} epochs{l2}", config.epochs())
 }
 
 /// Four digits are enough to tell settings apart.

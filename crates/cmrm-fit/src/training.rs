@@ -30,15 +30,20 @@ impl TrainingParts {
             validation: prepared.data.gather(&prepared.split.validation)?,
         })
     }
+
+    /// The rows to train on, with what they weigh.
+    pub fn examples(&self) -> Result<Examples<'_, f32>> {
+        let examples = Examples::new(self.train.matrix()?, &self.train.labels);
+        Ok(Examples { row_weights: self.weights.as_deref(), ..examples })
+    }
 }
 
 /// The training of all arms, ready to run.
 pub fn trainer<'a>(config: &FitConfig, prepared: &Prepared, parts: &'a TrainingParts) -> Result<Trainer<'a, f32>> {
-    let TrainingParts { train, weights, validation } = parts;
+    let TrainingParts { train, validation, .. } = parts;
     let held = (!validation.is_empty()).then(|| validation.matrix()).transpose()?;
     let held = held.map(|x| Examples::new(x, &validation.labels));
-    let examples = Examples { row_weights: weights.as_deref(), ..Examples::new(train.matrix()?, &train.labels) };
-    let trainer = Trainer::new(config.train_config(), arms(config), train.classes.len(), examples, held)?;
+    let trainer = Trainer::new(config.train_config(), arms(config), train.classes.len(), parts.examples()?, held)?;
     Ok(match known_wrong(prepared) {
         Some(wrong) => trainer.with_known_wrong(wrong)?,
         None => trainer,

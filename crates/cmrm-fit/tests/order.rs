@@ -19,7 +19,7 @@ fn loaded(order: &[usize], weights: Option<Vec<f32>>) -> Loaded {
 }
 
 fn config(row_order: RowOrder) -> FitConfig {
-    FitConfig { row_order, epochs: 3, hidden: vec![8], batch: 16, seed: 5, ..FitConfig::default() }
+    FitConfig { row_order, epochs: Some(3), hidden: vec![8], batch: 16, seed: 5, ..FitConfig::default() }
 }
 
 fn model(config: &FitConfig, loaded: &Loaded) -> Vec<u8> {

@@ -25,17 +25,22 @@ class CMRMClassifier(FittedClassifier):
         if wanted, as in ``gce:0.5``
     preset : settings of the envelope: ``robust``, ``paper`` or ``authors``
     lam, alpha, temperature, start : weight of the envelope (0 switches it off), share of margins below the threshold,
-        width of the filter, share of the epochs before it is on; the preset's own if None
+        width of the filter, share of the epochs before it is on (``lbfgs`` does not wait once the loss alone has
+        converged); the preset's own if None, but for the weight of ``robust`` around a linear model by ``lbfgs``, 3
     class_conditional : a threshold for each of two classes
-    optimiser : ``adam``, ``adamw``, ``sgd`` or ``lbfgs`` (all rows at once, an epoch is one iteration; wants an ``l2``,
-        as 0.01)
-    learning_rate, epochs, batch_size, l2, weight_decay, dropout, clip_norm : how it is trained; a batch size of 0 takes
+    optimiser, epochs, l2 : if None, what suits the model. ``linear`` is fitted to its optimum by ``lbfgs``, on all rows at
+        once and in at most 1000 epochs, each of them an iteration; the penalty on its weights is chosen by observed labels
+        over five folds (scikit-learn's ``C`` is ``1 / (l2 * rows)``). All other models, ``linear`` with ``loss="hinge"``
+        and :meth:`partial_fit` take ``adam``, 40 epochs and no penalty. ``adamw`` and ``sgd`` are there too.
+    tol : ``lbfgs`` ends when no entry of the gradient of mean loss plus penalty is larger, as scikit-learn's
+        ``LogisticRegression`` does
+    learning_rate, batch_size, weight_decay, dropout, clip_norm : how the other optimisers train; a batch size of 0 takes
         all rows at once
     schedule : ``constant``, or ``cosine``: the learning rate falls to zero over the training, step by step, so that less
         is learned by heart at its end. L-BFGS and :meth:`partial_fit` take no notice of it.
     balance_classes : whether classes weigh alike
     patience : keep the epoch with the best accuracy on observed validation labels, and stop after this many without a
-        better one; None keeps the last
+        better one, both counted from the epoch that switches the envelope on; None keeps the last
     validation_share : share of the rows kept for validation, and for the calibration of :meth:`predict_set`
     standardise : bring numbers to mean zero and variance one
     impute : fill in missing cells, NaN among them, instead of refusing them
@@ -84,12 +89,13 @@ class CMRMClassifier(FittedClassifier):
         temperature=None,
         start=None,
         class_conditional=False,
-        optimiser="adam",
+        optimiser=None,
         learning_rate=1e-3,
         schedule="constant",
-        epochs=40,
+        epochs=None,
+        tol=1e-4,
         batch_size=128,
-        l2=0.0,
+        l2=None,
         weight_decay=0.0,
         dropout=0.0,
         clip_norm=None,
@@ -118,6 +124,7 @@ class CMRMClassifier(FittedClassifier):
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.epochs = epochs
+        self.tol = tol
         self.batch_size = batch_size
         self.l2 = l2
         self.weight_decay = weight_decay

@@ -62,12 +62,13 @@ class CMRMClassifierCV(FittedClassifier):
         alpha=None,
         temperature=None,
         start=None,
-        optimiser="adam",
+        optimiser=None,
         learning_rate=1e-3,
         schedule="constant",
-        epochs=40,
+        epochs=None,
+        tol=1e-4,
         batch_size=128,
-        l2=0.0,
+        l2=None,
         weight_decay=0.0,
         dropout=0.0,
         clip_norm=None,
@@ -104,6 +105,7 @@ class CMRMClassifierCV(FittedClassifier):
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.epochs = epochs
+        self.tol = tol
         self.batch_size = batch_size
         self.l2 = l2
         self.weight_decay = weight_decay

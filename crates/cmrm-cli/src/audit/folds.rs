@@ -9,8 +9,8 @@ use cmrm_data::atomic::atomic_write;
 use cmrm_data::preprocess::Preprocess;
 use cmrm_data::write::NpyWriter;
 use cmrm_data::{LabelOptions, LabelledRows, MissingLabels};
-use cmrm_fit::{FitConfig, arms, draw};
-use cmrm_train::train::{Arm, Examples, Trainer};
+use cmrm_fit::{FitConfig, arms, draw, with_penalty};
+use cmrm_train::train::{Arm, Examples, Silent, Trainer};
 use rayon::prelude::*;
 
 use super::Audited;
@@ -54,7 +54,7 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
         folds.count,
         if folds.no_envelope { "the base loss alone".into() } else { format!("the envelope ({})", arm.name) }
     ));
-    let progress = FoldProgress::new(terminal, folds.count, config.epochs);
+    let progress = FoldProgress::new(terminal, folds.count, config.epochs());
     let fold = |fold| Fold { config, arm: &arm, loaded: &loaded, labelled: &labelled, fold_of: &fold_of, fold };
     // One fold is one task: small trainings do not gain from more threads, several of them do. The order of the results
     // is that of the folds, whichever ends first.
@@ -153,7 +153,10 @@ impl Fold<'_> {
         let validation = validation_x.map(|x| Examples::new(x, &validation.labels));
         let examples = Examples::new(train.matrix()?, &train.labels);
         let arms = vec![self.arm.clone()];
-        let mut trainer = Trainer::new(self.config.train_config(), arms, train.classes.len(), examples, validation)?;
+        let classes = train.classes.len();
+        // The rows outside the fold decide, as if the fold did not exist.
+        let config = with_penalty(self.config, examples, classes, &mut Silent)?;
+        let mut trainer = Trainer::new(config.train_config(), arms, classes, examples, validation)?;
         trainer.run(&mut progress.watch())?;
         let trained = trainer.finish()?.pop().ok_or_else(|| Failure::input("no arm was trained"))?;
         progress.fold_done(self.fold);

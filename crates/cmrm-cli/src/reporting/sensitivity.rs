@@ -1,29 +1,18 @@
 //! How accuracy depends on α and λ: one arm a value, all trained beside each other.
 
-use std::ops::ControlFlow;
-
 use cmrm::Matrix;
 use cmrm::metric::{predicted_classes, wilson};
 use cmrm_data::Dataset;
 use cmrm_fit::{FitConfig, Prepared, envelope_arm};
 use cmrm_report::{Estimate, Sensitivity, Setting};
-use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
+use cmrm_train::train::{Arm, Examples, Trained, Trainer};
 
 use crate::failure::Result;
-use crate::progress::interrupted;
+use crate::progress::{Stoppable, interrupted};
 
 /// Values tried besides the run's own. A λ of 0 is the base arm.
 const ALPHAS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
 const LAMBDAS: [f64; 7] = [0.0, 0.1, 1.0, 3.0, 10.0, 40.0, 100.0];
-
-/// Ends the training after the epoch under way when Ctrl-C is pressed.
-struct Stoppable;
-
-impl Observer<f32> for Stoppable {
-    fn epoch(&mut self, _: &Trainer<'_, f32>, _: &[EpochStats]) -> cmrm_train::Result<ControlFlow<()>> {
-        Ok(if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    }
-}
 
 /// Trains all arms with the settings of the run, and judges them. Nothing if Ctrl-C was pressed meanwhile: the run itself
 /// is trained by then, and worth finishing.

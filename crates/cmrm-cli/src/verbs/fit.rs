@@ -17,6 +17,7 @@ use crate::calibration::Calibration;
 use crate::config;
 use crate::failure::{Failure, Result, in_stored};
 use crate::load::load;
+use crate::penalty;
 use crate::progress::{Watch, interrupted, watch_interrupts};
 use crate::reporting::{self, sensitivity};
 use crate::run_dir::{RunDir, RunInfo};
@@ -35,13 +36,14 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     drop(loaded);
     words.iter().for_each(|words| terminal.say(words));
     let run = RunDir::create(args.out.as_deref(), &prepared.name, args.resume)?;
+    let parts = TrainingParts::of(&prepared)?;
     // A run that goes on has the settings that were found when it began.
+    config = penalty::decide(&config, parts.examples()?, prepared.data.classes.len(), terminal)?;
     if args.auto && !args.resume {
         config = search_first(&config, &prepared, terminal)?;
     }
     run.write("config.toml", &config.to_toml()?)?;
 
-    let parts = TrainingParts::of(&prepared)?;
     let trained = train(&config, &prepared, &parts, &run, args.resume, terminal)?;
     let summary = finish(&args, &config, &prepared, &parts, &run, &trained, terminal)?;
     terminal.result(&summary, &summary.to_text())?;
@@ -86,7 +88,7 @@ fn train(
         terminal.say(format!("resumed after epoch {}", trainer.epochs_done()));
     }
     watch_interrupts();
-    let mut watch = Watch::new(terminal, config.epochs, checkpoint.clone());
+    let mut watch = Watch::new(terminal, config.epochs(), checkpoint.clone());
     let outcome = trainer.run(&mut watch);
     watch.finish();
     outcome.map_err(|error| {

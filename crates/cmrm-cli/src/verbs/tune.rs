@@ -6,6 +6,7 @@ use clap::Args;
 use cmrm::criterion::Criterion;
 use cmrm_data::Fingerprint;
 use cmrm_fit::{Candidate, FitConfig, Space, prepare, rows_to_search};
+use cmrm_train::train::Examples;
 use cmrm_train::tune::{SearchConfig, Trial};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use crate::args::FitArgs;
 use crate::config;
 use crate::failure::{Failure, Result};
 use crate::load::{Loaded, load};
+use crate::penalty;
 use crate::progress::watch_interrupts;
 use crate::run_dir::RunDir;
 use crate::terminal::Terminal;
@@ -59,14 +61,14 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     if args.fit.auto || args.fit.sensitivity {
         return Err(Failure::input("--auto and --sensitivity belong to `cmrm fit`"));
     }
-    let config = config::resolve(&args.fit)?;
+    let mut config = config::resolve(&args.fit)?;
     let space = Space::from(args.space);
     let space = match (&args.fit.out, args.fit.resume && space == Space::default()) {
         (Some(out), true) => RunDir::at(out).read_json::<SearchInfo>("search.json")?.space,
         _ => space,
     };
-    let candidates = space.candidates(&config)?;
     if args.fit.dry_run {
+        let candidates = space.candidates(&config)?;
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.setting.name.clone() + "\n").collect();
         terminal.data(names.concat().as_bytes())?;
         return Ok(ExitCode::SUCCESS);
@@ -78,6 +80,8 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     drop(loaded);
     words.iter().for_each(|words| terminal.say(words));
     let data = rows_to_search(&prepared)?;
+    config = penalty::decide(&config, Examples::new(data.matrix()?, &data.labels), data.classes.len(), terminal)?;
+    let candidates = space.candidates(&config)?;
     let folder = RunDir::make(args.fit.out.as_deref(), &format!("{}-tune", prepared.name), args.fit.resume)?;
     let info = SearchInfo {
         space,
@@ -130,7 +134,7 @@ fn lines(candidates: &[Candidate], trials: &[Trial]) -> Result<String> {
             serde_json::json!({
                 "preset": config.preset, "lambda": envelope.lambda, "alpha": envelope.alpha,
                 "temperature": envelope.temperature, "loss": config.loss, "learning_rate": config.learning_rate,
-                "l2": config.l2, "epochs": config.epochs,
+                "l2": config.l2(), "epochs": config.epochs(),
             })
         });
         let line = Line { trial: trial.clone(), values: values.unwrap_or_default() };

@@ -113,6 +113,9 @@ cases! {
         "fit digits --config fit.toml", ["fit.toml", "line 1", "`epoch`", "did you mean 'epochs'?"];
     setting_out_of_range: "a setting out of its range", |_f| (),
         "fit digits --alpha 1", ["alpha = 1", "(0, 1)"];
+    dropout_without_passes: "dropout for a model that L-BFGS fits",
+        |f| fs::write(f.join("fit.toml"), "model = \"linear\"\ndropout = 0.5\n").unwrap(),
+        "fit digits --config fit.toml", ["dropout = 0.5", "L-BFGS", "set the optimiser to adam"];
     unknown_noise: "a kind of noise that is not known", |_f| (),
         "fit digits --noise symetric:0.4", ["symetric", "symmetric"];
     unknown_data_set: "a data set that is not known", |_f| (),
