@@ -154,14 +154,14 @@ fn files_that_a_command_names_itself_are_looked_at_too() {
     let at = |name: &str| folder.path().join(name);
     fs::copy(at("d.csv"), at("z.csv.changes.csv")).unwrap();
     fs::copy(at("good.csv"), at("z.csv.flipped.csv")).unwrap();
-    for name in ["figures", "out"] {
-        fs::create_dir(at(name)).unwrap();
-    }
+    fs::create_dir(at("figures")).unwrap();
     symlink(at("run/report.json"), at("figures/margins.svg")).unwrap();
-    fs::write(at("out/reproduction.csv"), "").unwrap();
     fs::write(at("linked.csv"), fs::read(at("good.csv")).unwrap()).unwrap();
     fs::hard_link(at("linked.csv"), at("other/review.sqlite")).unwrap();
-    fs::copy(at("good.csv"), at("other/trials.jsonl")).unwrap();
+    fs::create_dir(at("search")).unwrap();
+    fs::write(at("search/config.toml"), "epochs = 1\n").unwrap();
+    fs::write(at("search/search.json"), "{}").unwrap();
+    fs::copy(at("good.csv"), at("search/trials.jsonl")).unwrap();
     let before = contents(folder.path());
     for (command, parts) in [
         (
@@ -178,8 +178,8 @@ fn files_that_a_command_names_itself_are_looked_at_too() {
         ),
         ("review other --data linked.csv", ["other/review.sqlite: this is the data file itself", "(linked.csv)"]),
         (
-            "tune other/trials.jsonl --label churned --resume --out other --config fit.toml",
-            ["--out other/trials.jsonl: this is the data file itself", "(other/trials.jsonl)"],
+            "tune search/trials.jsonl --label churned --resume --out search",
+            ["--out search/trials.jsonl: this is the data file itself", "(search/trials.jsonl)"],
         ),
         (
             "data fetch adult --from cache --cache here/cache",

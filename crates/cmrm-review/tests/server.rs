@@ -180,7 +180,7 @@ fn undo_takes_back_what_the_same_page_decided() {
     assert_eq!(undo("a-1"), r#"{"decision":null,"row":null}"#);
     assert_eq!(undo(""), r#"{"decision":null,"row":null}"#);
     let csv = send(&host, &format!("GET /{secret}/decisions.csv"), &[("Host", &host)], "").1;
-    assert_eq!(csv, "row,action,label\n0,drop,\n20,drop,\n");
+    assert_eq!(csv, "row,action,label,given_label,id,fingerprint\n0,drop,,a,p0,f00\n20,drop,,a,p2,f00\n");
     assert_eq!(post(&"x".repeat(65), "undo", "{}").0, 400);
     assert_eq!(post("x'; --", "undo", "{}").0, 400);
 }

@@ -68,13 +68,23 @@ fn after_epochs(config: &TrainConfig, data: &Blobs, epochs: usize) -> Checkpoint
 /// A stopped training is between two epochs, and so is its checkpoint; both go on to the end of `whole`.
 fn goes_on(mut stopped: Trainer<'_, f32>, config: &TrainConfig, data: &Blobs, whole: &Checkpoint) {
     let checkpoint = Checkpoint::of(&stopped);
-    assert_eq!(checkpoint, after_epochs(config, data, stopped.epochs_done()), "after {}", stopped.epochs_done());
+    same(&checkpoint, &after_epochs(config, data, stopped.epochs_done()));
     stopped.run(&mut Silent).unwrap();
-    assert_eq!(Checkpoint::of(&stopped), *whole);
+    same(&Checkpoint::of(&stopped), whole);
     let mut resumed = trainer(config, data);
     checkpoint.resume(&mut resumed).unwrap();
     resumed.run(&mut Silent).unwrap();
-    assert_eq!(Checkpoint::of(&resumed), *whole);
+    same(&Checkpoint::of(&resumed), whole);
+}
+
+/// Two checkpoints are equal; where they are not, the first difference is enough to read.
+fn same(one: &Checkpoint, other: &Checkpoint) {
+    if one != other {
+        let [one, other] = [one, other].map(|checkpoint| format!("{checkpoint:?}"));
+        let at = one.bytes().zip(other.bytes()).position(|(a, b)| a != b).unwrap_or_default();
+        let around = |text: &str| text.chars().skip(at.saturating_sub(300)).take(600).collect::<String>();
+        panic!("they differ at {at}:\n{}\n\n{}", around(&one), around(&other));
+    }
 }
 
 #[test]

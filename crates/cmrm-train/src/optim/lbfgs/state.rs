@@ -297,12 +297,22 @@ impl<T: Scalar> LbfgsState<T> {
         self.gradient.copy_from_slice(gradient);
         self.history.import(steps, changes);
         // Limits are judged anew, with the limits of this state.
-        self.status = status.filter(|status| {
-            !matches!(status, LbfgsStatus::IterationLimit | LbfgsStatus::EvaluationLimit | LbfgsStatus::Stopped)
-        });
+        self.status = match status {
+            Some(LbfgsStatus::IterationLimit | LbfgsStatus::EvaluationLimit | LbfgsStatus::Stopped) => self.limit(),
+            other => other,
+        };
         Ok(())
     }
+
+    /// The limit that has been reached. One evaluation may be left over: it is held back for the search.
+    fn limit(&self) -> Option<LbfgsStatus> {
+        if self.iterations >= self.config.max_iterations {
+            return Some(LbfgsStatus::IterationLimit);
+        }
+        (self.evaluations + 1 >= self.config.max_evaluations).then_some(LbfgsStatus::EvaluationLimit)
+    }
 }
+
 /// Relative rounding error to expect of a mean loss that is computed in `T` with 64-bit sums.
 fn default_noise<T: Scalar>() -> f64 {
     if size_of::<T>() == 4 { 4.0 * T::EPSILON } else { 64.0 * T::EPSILON }
