@@ -236,7 +236,10 @@ def test_a_linear_model_is_fitted_to_its_optimum(noisy):
     assert settings["optimiser"] == '"lbfgs"'
     # Chosen on the rows: one, ten or a hundred over their number.
     assert any(abs(float(settings["l2"]) * model.trained_on_.sum() - strength) < 0.01 * strength for strength in (1, 10, 100))
-    assert model.score(X, y) > 0.9 and not any("ignores" in note for note in model.notes_)
+    # Forty epochs of Adam, the default before, end far from the optimum.
+    passes = cmrm.CMRMClassifier(model="linear", optimiser="adam").fit(X, labels)
+    assert model.score(X, y) > passes.score(X, y) + 0.03
+    assert not any("ignores" in note for note in model.notes_)
     # A given value stays, and what L-BFGS ignores is said.
     told = cmrm.CMRMClassifier(model="linear", l2=0.5, tol=0.01, learning_rate=0.1).fit(X, labels)
     assert "l2 = 0.5\n" in told.config_ and "tolerance = 0.01\n" in told.config_

@@ -21,7 +21,7 @@ const IN_PASSES: Defaults = Defaults { optimiser: OptimiserKind::Adam, epochs: 4
 /// A linear model has one optimum, and L-BFGS finds it; the tolerance is met long before the iterations are used up. The
 /// penalty, not an early end, keeps wrong labels from being learned by heart. At the optimum many rows are in doubt because
 /// no line can separate them, not because their labels are wrong; the full weight of `robust` would give them all up.
-/// Measured in research/README.md, "A linear model by default".
+/// `research/peers/linear` measures both against scikit-learn.
 const TO_THE_OPTIMUM: Defaults =
     Defaults { optimiser: OptimiserKind::Lbfgs, epochs: 1000, l2: None, robust: Some(3.0) };
 
