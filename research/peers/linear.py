@@ -94,6 +94,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0, help="draws that no setting was chosen by: 100")
     parser.add_argument("--lambdas", default="3", help="weights of the envelope; the base loss is always there")
     parser.add_argument("--strengths", default="rows", help="penalties times rows, or `rows` to let them decide")
     parser.add_argument("--sets", default="", help="names, or every other one: even, odd")
@@ -101,7 +102,7 @@ def main():
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     made, found = methods(arguments), {}
-    for seed in range(arguments.seeds):
+    for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
         cells = [cell for kind in (tables, questions, features) for cell in kind(arguments.data, seed)]
         for place, (name, x, y, new, clean, labels) in enumerate(cells):
             halves = {"": True, "even": place % 2 == 0, "odd": place % 2 == 1}

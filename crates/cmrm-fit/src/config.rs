@@ -308,6 +308,18 @@ impl FitConfig {
         envelope
     }
 
+    /// L-BFGS to a tolerance of the gradient.
+    pub(crate) fn lbfgs(&self, tolerance: f64) -> LbfgsConfig {
+        LbfgsConfig {
+            gradient_tolerance: tolerance,
+            // Near an optimum the loss goes by the square of the gradient. At a kink of the envelope, where the gradient
+            // does not vanish, this is what ends it.
+            function_tolerance: 100.0 * self.tolerance.powi(2),
+            max_search_evaluations: SEARCH_EVALUATIONS,
+            ..LbfgsConfig::default()
+        }
+    }
+
     /// What the engine takes.
     pub fn train_config(&self) -> TrainConfig {
         let (hidden, head, init) = match self.model {
@@ -323,9 +335,7 @@ impl FitConfig {
             _ => OptimiserConfig::Sgd(SgdConfig { momentum: 0.9, weight_decay, ..SgdConfig::default() }),
         };
         let method = match self.optimiser() {
-            OptimiserKind::Lbfgs => {
-                Method::FullBatch(LbfgsConfig { gradient_tolerance: self.tolerance, ..LbfgsConfig::default() })
-            }
+            OptimiserKind::Lbfgs => Method::FullBatch(self.lbfgs(self.tolerance)),
             _ => Method::Stochastic {
                 optimiser,
                 learning_rate: self.learning_rate,
@@ -346,6 +356,10 @@ impl FitConfig {
         }
     }
 }
+
+/// A step that lowers the loss is found in a few evaluations or, at one of the envelope's kinks, not at all: there the
+/// engine's own patience took twice as long as everything before.
+const SEARCH_EVALUATIONS: u64 = 8;
 
 /// Stands in for a penalty that rows are to decide, as long as they have not.
 const UNDECIDED_L2: f64 = 0.01;

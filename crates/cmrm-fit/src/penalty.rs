@@ -2,7 +2,6 @@
 
 use cmrm::Matrix;
 use cmrm::rng::Rng;
-use cmrm_train::optim::LbfgsConfig;
 use cmrm_train::train::{Arm, Examples, Method, Observer, Selection, TrainConfig, Trainer};
 use cmrm_train::tune::Folds;
 
@@ -66,8 +65,7 @@ impl Search {
         let whole = rows.examples()?;
         let fold =
             |at| Fold { train: Part::gather(&whole, &drawn.training(at)), held: Part::gather(&whole, &drawn.held(at)) };
-        let lbfgs = LbfgsConfig { gradient_tolerance: TOLERANCE.max(config.tolerance), ..LbfgsConfig::default() };
-        let method = Method::FullBatch(lbfgs);
+        let method = Method::FullBatch(config.lbfgs(TOLERANCE.max(config.tolerance)));
         let train = TrainConfig { method, selection: Selection::Last, ..config.train_config() };
         Ok(Search { train, arm: Arm::base(config.loss), folds: (0..FOLDS).map(fold).collect(), classes })
     }

@@ -54,7 +54,10 @@ fn a_linear_model_at_its_optimum_has_a_lighter_envelope_unless_told_otherwise() 
 fn the_tolerance_is_that_of_the_gradient() {
     let config = FitConfig { tolerance: 3e-5, ..of(ModelKind::Linear) };
     let Method::FullBatch(lbfgs) = config.train_config().method else { panic!("not by L-BFGS") };
-    assert_eq!(lbfgs, LbfgsConfig { gradient_tolerance: 3e-5, ..LbfgsConfig::default() });
+    assert_eq!((lbfgs.gradient_tolerance, lbfgs.function_tolerance), (3e-5, 100.0 * 3e-5f64.powi(2)));
+    // The engine's own two are such a pair.
+    let own = LbfgsConfig::default();
+    assert!((own.function_tolerance / own.gradient_tolerance.powi(2) - 100.0).abs() < 1e-9);
     let refused = FitConfig { tolerance: -1.0, ..config }.check().unwrap_err().to_string();
     assert!(refused.contains("tolerance = -1"), "{refused}");
 }

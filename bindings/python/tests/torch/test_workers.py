@@ -19,10 +19,9 @@ def work():
     y = (X[:, 0] > 0).astype(int)
     model = cmrm.CMRMClassifier(epochs=1, hidden=(8,)).fit(X, y)
     issues = cmrm.find_label_issues(y, model.predict_proba(X))
-    # Large enough for threads.
-    logits = torch.from_numpy(X).requires_grad_()
-    EnvelopeLoss(start=0)(logits, torch.from_numpy(y)).backward()
-    return torch.from_numpy(model.margins_), torch.from_numpy(issues), logits.grad
+    # Large enough for threads. Forward only: PyTorch itself refuses `backward` in a fork of a process that has called it.
+    loss = EnvelopeLoss(start=0)(torch.from_numpy(X).requires_grad_(), torch.from_numpy(y))
+    return torch.from_numpy(model.margins_), torch.from_numpy(issues), loss.detach()
 
 
 class Fits(Dataset):
