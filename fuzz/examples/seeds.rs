@@ -23,9 +23,10 @@ fn main() {
     fs::create_dir_all("corpus/checkpoint").expect("a folder can be made");
     with_trainers(|name, mut trainer| {
         trainer.run(&mut Half).expect("the training goes well");
-        let path = format!("corpus/checkpoint/{name}");
-        Checkpoint::of(&trainer).write(path.as_ref()).expect("a checkpoint can be written");
+        let checkpoint = Checkpoint::of(&trainer).to_bytes().expect("a checkpoint can be stored");
+        fs::write(format!("corpus/checkpoint/{name}"), checkpoint).expect("a file can be written");
         let trained = trainer.finish().expect("the training went well");
-        trained[0].model.write(format!("corpus/model/{name}").as_ref()).expect("a model can be written");
+        let model = trained[0].model.to_bytes().expect("a model can be stored");
+        fs::write(format!("corpus/model/{name}"), model).expect("a file can be written");
     });
 }

@@ -7,6 +7,7 @@ use cmrm_train::stored::TensorFile;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result, in_read_file, in_stored};
+use crate::run_dir::write_file;
 
 /// Probabilities and observed labels of the calibration rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +40,8 @@ impl Calibration {
         file.put("probabilities", &[self.labels.len(), self.classes], &self.probabilities);
         file.put_integers("labels", &self.labels);
         let header = Header { kind: KIND.into(), format: FORMAT, classes: self.classes };
-        file.write(path, &header).map_err(|error| in_stored(path, error))
+        let bytes = file.to_bytes(&header).map_err(|error| in_stored(path, error))?;
+        write_file(path, &bytes)
     }
 
     pub fn read(path: &Path) -> Result<Self> {

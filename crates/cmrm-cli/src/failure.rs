@@ -62,12 +62,9 @@ macro_rules! from_error {
 
 from_error!(cmrm::Error, cmrm_train::Error, cmrm_run::Error, cmrm_fit::Error, cmrm_data::Error, cmrm_datasets::Error);
 
-/// Names the file in an error about what it holds; an error of the operating system names it already.
+/// Names the file in an error about what it holds.
 pub fn in_stored(path: &std::path::Path, error: cmrm_train::Error) -> Failure {
-    match error {
-        cmrm_train::Error::File { .. } => Failure::input(error),
-        _ => Failure::input(format!("{}: {error}", path.display())),
-    }
+    Failure::input(format!("{}: {error}", path.display()))
 }
 
 /// A file or folder that cannot be written, and what to do where there is advice to give.

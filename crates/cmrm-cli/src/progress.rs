@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use cmrm_train::train::{EpochStats, Observer, Trainer};
-use cmrm_train::{Checkpoint, Result, Stop};
+use cmrm_train::{Checkpoint, Error, Result, Stop};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::live_view;
+use crate::run_dir::write_file;
 use crate::terminal::Terminal;
 
 /// Asked by Ctrl-C; a second Ctrl-C ends the process at once.
@@ -90,7 +91,8 @@ impl Observer<f32> for Watch {
         }
         // The end is kept too: whoever is killed while the results are written need not train again.
         if trainer.has_ended() || self.saved.elapsed() > CHECKPOINT_EVERY {
-            Checkpoint::of(trainer).write(&self.checkpoint)?;
+            let saved = Checkpoint::of(trainer).to_bytes()?;
+            write_file(&self.checkpoint, &saved).map_err(|error| Error::Observer(error.to_string().into()))?;
             self.saved = Instant::now();
         }
         Ok(ControlFlow::Continue(()))

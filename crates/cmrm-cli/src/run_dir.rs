@@ -184,8 +184,7 @@ impl RunDir {
 
     /// Writes text.
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
-        let path = self.file(name);
-        cmrm_files::write_atomically(&path, |file| file.write_all(text.as_bytes())).map_err(|e| in_file(&path, e))
+        write_file(&self.file(name), text.as_bytes())
     }
 
     /// Writes JSON for people to read.
@@ -219,6 +218,11 @@ impl RunDir {
         let bytes = fs::read(&path).map_err(|error| in_read_file(&path, error))?;
         Model::from_bytes(&bytes).map_err(|error| in_stored(&path, error))
     }
+}
+
+/// Writes a file whole or not at all: a process killed at any moment leaves the previous one readable.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    cmrm_files::write_atomically(path, |file| file.write_all(bytes)).map_err(|error| in_file(path, error))
 }
 
 /// Makes `runs/NAME`, or the first of `runs/NAME-2`, `runs/NAME-3` … that nobody has made yet.

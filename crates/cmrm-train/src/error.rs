@@ -1,7 +1,5 @@
 //! The error type of the training engine.
 
-use std::path::{Path, PathBuf};
-
 use thiserror::Error;
 
 /// What can go wrong while training.
@@ -48,30 +46,9 @@ pub enum Error {
         /// Why it is refused, and the way out.
         reason: String,
     },
-    /// A file could not be read or written.
-    #[error("{}: {source}{}{advice}", path.display(), if advice.is_empty() { "" } else { "; " })]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
-        /// What to do about it; perhaps nothing.
-        advice: &'static str,
-    },
-}
-
-impl Error {
-    /// A file that cannot be read.
-    pub(crate) fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Error::File { path, advice: cmrm_files::way_out_of_reading(source.kind()), source }
-    }
-
-    /// A file that cannot be written.
-    pub(crate) fn writing(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Error::File { path, advice: cmrm_files::way_out_of_writing(source.kind()), source }
-    }
+    /// A [`crate::train::Observer`] failed, while it saved a checkpoint for instance.
+    #[error(transparent)]
+    Observer(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// Shorthand for a result with this crate's [`enum@Error`].

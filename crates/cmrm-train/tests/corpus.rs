@@ -39,16 +39,14 @@ fn what_the_corpus_holds_beside_the_seeds_is_read_or_refused() {
 
 #[test]
 fn a_checkpoint_with_rivals_that_are_no_classes_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("checkpoint.safetensors");
     let data = common::blobs(40, 3, 2, 0.1, 1);
     let config = common::adam(ModelConfig::linear(), 2, Some(16));
     let fresh =
         || Trainer::new(config.clone(), common::arms(LossConfig::CrossEntropy), 2, data.examples(), None).unwrap();
     let mut trained = fresh();
     trained.run(&mut Silent).unwrap();
-    Checkpoint::of(&trained).write(&path).unwrap();
-    let (header, file): (serde_json::Value, _) = TensorFile::from_bytes(&fs::read(&path).unwrap()).unwrap();
+    let saved = Checkpoint::of(&trained).to_bytes().unwrap();
+    let (header, file): (serde_json::Value, _) = TensorFile::from_bytes(&saved).unwrap();
     for (rivals, part) in [(vec![2; 40], "class"), (vec![1; 39], "rivals against rows")] {
         let mut spoilt = file.clone();
         spoilt.put_integers("arm0.record.rival", &rivals);
@@ -68,10 +66,8 @@ fn tensors_of_the_same_size_in_another_shape_are_refused_by_name() {
     let mut trained = fresh();
     trained.run(&mut Silent).unwrap();
 
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("checkpoint.safetensors");
-    Checkpoint::of(&trained).write(&path).unwrap();
-    let (header, file): (serde_json::Value, _) = TensorFile::from_bytes(&fs::read(&path).unwrap()).unwrap();
+    let saved = Checkpoint::of(&trained).to_bytes().unwrap();
+    let (header, file): (serde_json::Value, _) = TensorFile::from_bytes(&saved).unwrap();
     for name in ["arm0.parameters", "arm1.record.last_margin"] {
         let (values, shape) = file.take::<f32>(name).unwrap();
         let mut spoilt = file.clone();

@@ -14,13 +14,13 @@ use cmrm_train::tune::{SearchConfig, Setting, choose};
 use crate::args::FitArgs;
 use crate::calibration::Calibration;
 use crate::config;
-use crate::failure::{Failure, Result, in_stored};
+use crate::failure::{Failure, Result, in_read_file, in_stored};
 use crate::load::load;
 use crate::penalty;
 use crate::progress::{Watch, interrupted, watch_interrupts};
 use crate::reporting::{self, sensitivity};
 use crate::resume::{self, Begun, DataStamp};
-use crate::run_dir::{RunDir, RunInfo};
+use crate::run_dir::{RunDir, RunInfo, write_file};
 use crate::summary::FitSummary;
 use crate::terminal::Terminal;
 use crate::tuning::run_search;
@@ -122,7 +122,8 @@ fn restore(trainer: &mut Trainer<'_, f32>, run: &RunDir, terminal: &Terminal) ->
         terminal.say("no checkpoint yet: training starts with the first epoch");
         return Ok(());
     }
-    Checkpoint::read(&checkpoint)
+    let bytes = std::fs::read(&checkpoint).map_err(|error| in_read_file(&checkpoint, error))?;
+    Checkpoint::from_bytes(&bytes)
         .and_then(|saved| saved.resume(trainer))
         .map_err(|error| in_stored(&checkpoint, error))?;
     let ended = if trainer.has_ended() { ", the last; writing the results" } else { "" };
@@ -146,7 +147,7 @@ fn train(mut trainer: Trainer<'_, f32>, run: &RunDir, terminal: &Terminal) -> Re
     })?;
     if interrupted() && !trainer.has_ended() {
         // The epoch under way was thrown away: this is the state after the last whole one.
-        Checkpoint::of(&trainer).write(&checkpoint)?;
+        write_file(&checkpoint, &Checkpoint::of(&trainer).to_bytes()?)?;
         return Err(Failure::interrupted(format!(
             "interrupted after epoch {}; go on with `cmrm fit --resume --out {}`",
             trainer.epochs_done(),
@@ -183,7 +184,7 @@ fn finish(fit: &Fit<'_>, (trained, history): &Done) -> Result<FitSummary> {
     let names = trained.iter().map(|arm| arm.name.clone()).collect();
     let info = RunInfo::new(data.classes.clone(), names, chosen.into(), fingerprint.into());
     for arm in trained {
-        arm.model.write(&run.model_file(&arm.name, chosen))?;
+        write_file(&run.model_file(&arm.name, chosen), &arm.model.to_bytes()?)?;
     }
     run.write("preprocess.json", &(prepared.preprocess.to_json()? + "\n"))?;
     let robust = trained.iter().rfind(|arm| arm.name != BASE || trained.len() == 1);

@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use cmrm::Scalar;
 use cmrm::error::{check_labels, check_length};
@@ -102,17 +101,12 @@ impl Checkpoint {
         self.header.epoch
     }
 
-    /// Writes the checkpoint whole or not at all: a process killed at any moment leaves the previous one readable.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        self.tensors.write(path, &self.header)
+    /// The checkpoint's file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.tensors.to_bytes(&self.header)
     }
 
-    /// Reads a checkpoint.
-    pub fn read(path: &Path) -> Result<Self> {
-        Checkpoint::from_bytes(&std::fs::read(path).map_err(Error::reading(path))?)
-    }
-
-    /// Reads a checkpoint from bytes.
+    /// Reads a checkpoint file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (header, tensors): (Header, _) = TensorFile::from_bytes(bytes)?;
         if header.format != FORMAT {

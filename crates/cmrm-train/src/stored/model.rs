@@ -1,5 +1,3 @@
-use std::path::Path;
-
 use cmrm::Scalar;
 use cmrm::error::check_parameter;
 use serde::{Deserialize, Serialize};
@@ -34,17 +32,6 @@ struct Stamp {
 impl<T: Scalar> Model<T> {
     /// The model's file: weights as `layers.N.weight` (`[outputs, inputs]`) and `layers.N.bias`.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let (file, header) = self.parts();
-        file.to_bytes(&header)
-    }
-
-    /// Writes the model whole or not at all.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        let (file, header) = self.parts();
-        file.write(path, &header)
-    }
-
-    fn parts(&self) -> (TensorFile, Header) {
         let layout = self.network().layout();
         let mut file = TensorFile::default();
         for (l, layer) in layout.layers.iter().enumerate() {
@@ -65,7 +52,7 @@ impl<T: Scalar> Model<T> {
             head: layout.head,
             scale: self.scale(),
         };
-        (file, header)
+        file.to_bytes(&header)
     }
 
     /// Reads a model file.

@@ -1,6 +1,4 @@
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::Path;
 
 use cmrm::Scalar;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
@@ -139,12 +137,6 @@ impl TensorFile {
             tensors.insert(name, tensor);
         }
         Ok((header, TensorFile { tensors }))
-    }
-
-    /// Writes the file whole or not at all.
-    pub fn write(&self, path: &Path, header: &impl Serialize) -> Result<()> {
-        let bytes = self.to_bytes(header)?;
-        cmrm_files::write_atomically(path, |file| file.write_all(&bytes)).map_err(Error::writing(path))
     }
 }
 
