@@ -1,7 +1,7 @@
 //! Criteria that see observed labels only, on labels whose clean version is known.
 
 use cmrm::Matrix;
-use cmrm::criterion::{Criterion, Jury, agreement};
+use cmrm::criterion::{Criterion, Ensemble, agreement};
 use cmrm::metric::accuracy;
 use cmrm::rng::Rng;
 
@@ -39,10 +39,10 @@ fn corrected_accuracy_finds_what_observed_accuracy_misses() {
     let steady: Vec<Vec<f32>> = (5..8).map(|seed| candidate(&clean, 2, 0, 0.1, seed)).collect();
     let all: Vec<Matrix<'_, f32>> =
         [&learned_noise, &honest].into_iter().chain(&steady).map(|p| Matrix::new(p, CLASSES).unwrap()).collect();
-    let jury = Jury::new(&all, &observed).unwrap();
+    let ensemble = Ensemble::new(&all, &observed).unwrap();
     let truth = |p: &[f32]| accuracy(&predictions(p), &clean).unwrap();
     assert!(truth(&honest) > truth(&learned_noise) + 0.02);
-    let by = |p: &[f32], criterion: Criterion| jury.judge(&predictions(p)).unwrap().by(criterion).unwrap();
+    let by = |p: &[f32], criterion: Criterion| ensemble.judge(&predictions(p)).unwrap().by(criterion).unwrap();
     assert!(by(&honest, Criterion::Observed) < by(&learned_noise, Criterion::Observed) + 0.02);
     assert!(by(&honest, Criterion::Corrected) > by(&learned_noise, Criterion::Corrected));
     for criterion in [Criterion::Observed, Criterion::Weighted, Criterion::Posterior] {
@@ -53,15 +53,15 @@ fn corrected_accuracy_finds_what_observed_accuracy_misses() {
         assert!((estimate - truth).abs() < 0.6 * (observed - truth).abs(), "{estimate}, {observed}, true {truth}");
     }
     let wrong = clean.iter().zip(&observed).filter(|(a, b)| a != b).count() as f64 / ROWS as f64;
-    assert!((jury.noise_rate() - wrong).abs() < 0.06, "estimated {}, true {wrong}", jury.noise_rate());
+    assert!((ensemble.noise_rate() - wrong).abs() < 0.06, "estimated {}, true {wrong}", ensemble.noise_rate());
 }
 
 #[test]
 fn a_perfect_model_on_clean_labels_has_full_marks() {
     let (clean, _) = labels();
     let perfect = candidate(&clean, 0, 1, 0.0, 3);
-    let jury = Jury::new(&[Matrix::new(&perfect, CLASSES).unwrap()], &clean).unwrap();
-    let verdict = jury.judge(&clean).unwrap();
+    let ensemble = Ensemble::new(&[Matrix::new(&perfect, CLASSES).unwrap()], &clean).unwrap();
+    let verdict = ensemble.judge(&clean).unwrap();
     for criterion in [Criterion::Observed, Criterion::Weighted, Criterion::Corrected, Criterion::Posterior] {
         assert!((verdict.by(criterion).unwrap() - 1.0).abs() < 1e-6, "{criterion:?}: {verdict:?}");
     }
@@ -83,10 +83,10 @@ fn names_come_back_and_wrong_shapes_do_not_pass() {
     assert!("acuracy".parse::<Criterion>().is_err());
     let p = [0.5f32, 0.5, 0.2, 0.8];
     let two = Matrix::new(&p, 2).unwrap();
-    assert!(Jury::new(&[], &[0, 1]).is_err());
-    assert!(Jury::new(&[two], &[0]).is_err());
-    assert!(Jury::new(&[two], &[0, 2]).is_err());
-    let jury = Jury::new(&[two], &[0, 1]).unwrap();
-    assert!(jury.judge(&[0]).is_err());
-    assert!(jury.judge(&[0, 2]).is_err());
+    assert!(Ensemble::new(&[], &[0, 1]).is_err());
+    assert!(Ensemble::new(&[two], &[0]).is_err());
+    assert!(Ensemble::new(&[two], &[0, 2]).is_err());
+    let ensemble = Ensemble::new(&[two], &[0, 1]).unwrap();
+    assert!(ensemble.judge(&[0]).is_err());
+    assert!(ensemble.judge(&[0, 2]).is_err());
 }

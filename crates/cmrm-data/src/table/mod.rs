@@ -2,16 +2,16 @@
 
 mod builder;
 mod column;
+mod column_ref;
 mod convert;
 pub mod date;
-mod find;
 mod kind;
 mod missing;
 
 pub use builder::{ColumnBuilder, parse_boolean, parse_number};
 pub use column::{Column, Values};
+pub use column_ref::{ColumnRef, closest};
 pub(crate) use convert::as_kind;
-pub use find::{ColumnRef, closest};
 pub use kind::{Kind, Override};
 pub use missing::Missing;
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::value::Value;
-use super::{Result, array};
+use super::{Result, array, opcode as op};
 
 /// Operations that build something able to nest. Bounds how deep values nest, and with it the stack used to drop them.
 const MOST_CONTAINERS: usize = 2_000;
@@ -36,7 +36,7 @@ impl<'a> Machine<'a> {
         loop {
             let start = self.at;
             let operation = self.byte()?;
-            if operation == b'.' {
+            if operation == op::STOP {
                 let value = self.pop()?;
                 return Ok((value, self.at));
             }
@@ -49,35 +49,35 @@ impl<'a> Machine<'a> {
 
     fn step(&mut self, operation: u8) -> Result<()> {
         match operation {
-            0x80 => drop(self.take(1)?),
-            0x95 => drop(self.take(8)?),
-            b'(' => self.stack.push(Slot::Mark),
-            b'0' => drop(self.stack.pop()),
-            b'1' => drop(self.since_mark()?),
-            b'2' => {
+            op::PROTO => drop(self.take(1)?),
+            op::FRAME => drop(self.take(8)?),
+            op::MARK => self.stack.push(Slot::Mark),
+            op::POP => drop(self.stack.pop()),
+            op::POP_MARK => drop(self.since_mark()?),
+            op::DUP => {
                 let top = self.top()?.clone();
                 self.push(top);
             }
-            b'N' => self.push(Value::None),
-            0x88 | 0x89 => self.push(Value::Bool),
-            b'G' => {
+            op::NONE => self.push(Value::None),
+            op::NEWTRUE | op::NEWFALSE => self.push(Value::Bool),
+            op::BINFLOAT => {
                 self.take(8)?;
                 self.push(Value::Float);
             }
-            b'I' | b'L' => self.decimal()?,
-            b'J' => {
+            op::INT | op::LONG => self.decimal()?,
+            op::BININT => {
                 let value = self.number(4)? as u32 as i32;
                 self.push(Value::Int(value.into()));
             }
-            b'K' => self.integer(1)?,
-            b'M' => self.integer(2)?,
-            0x8a => self.long()?,
-            b'X' | b'T' => self.string(operation, 4)?,
-            0x8c | b'U' => self.string(operation, 1)?,
-            0x8d => self.string(operation, 8)?,
-            b'B' => self.bytes(4)?,
-            b'C' => self.bytes(1)?,
-            0x8e | 0x96 => self.bytes(8)?,
+            op::BININT1 => self.integer(1)?,
+            op::BININT2 => self.integer(2)?,
+            op::LONG1 => self.long()?,
+            op::BINUNICODE | op::BINSTRING => self.string(operation, 4)?,
+            op::SHORT_BINUNICODE | op::SHORT_BINSTRING => self.string(operation, 1)?,
+            op::BINUNICODE8 => self.string(operation, 8)?,
+            op::BINBYTES => self.bytes(4)?,
+            op::SHORT_BINBYTES => self.bytes(1)?,
+            op::BINBYTES8 | op::BYTEARRAY8 => self.bytes(8)?,
             _ => self.container_step(operation)?,
         }
         Ok(())
@@ -85,38 +85,38 @@ impl<'a> Machine<'a> {
 
     fn container_step(&mut self, operation: u8) -> Result<()> {
         match operation {
-            b')' => self.push(Value::Tuple(Rc::from([]))),
-            b']' => self.push(Value::List(Rc::default())),
-            b'}' => self.push(Value::Dict(Rc::default())),
-            b't' => {
+            op::EMPTY_TUPLE => self.push(Value::Tuple(Rc::from([]))),
+            op::EMPTY_LIST => self.push(Value::List(Rc::default())),
+            op::EMPTY_DICT => self.push(Value::Dict(Rc::default())),
+            op::TUPLE => {
                 let items = self.since_mark()?;
                 self.nest(Value::Tuple(items.into()))?;
             }
-            0x85..=0x87 => {
-                let items = self.pop_many(usize::from(operation - 0x84))?;
+            op::TUPLE1 | op::TUPLE2 | op::TUPLE3 => {
+                let items = self.pop_many(usize::from(operation - op::TUPLE1) + 1)?;
                 self.nest(Value::Tuple(items.into()))?;
             }
-            b'l' => {
+            op::LIST => {
                 let items = self.since_mark()?;
                 self.nest(Value::List(Rc::new(RefCell::new(items))))?;
             }
-            b'd' => {
+            op::DICT => {
                 let items = pairs(self.since_mark()?)?;
                 self.nest(Value::Dict(Rc::new(RefCell::new(items))))?;
             }
-            b'a' => {
+            op::APPEND => {
                 let item = self.pop()?;
                 self.extend_list(vec![item])?;
             }
-            b'e' => {
+            op::APPENDS => {
                 let items = self.since_mark()?;
                 self.extend_list(items)?;
             }
-            b's' => {
+            op::SETITEM => {
                 let items = self.pop_many(2)?;
                 self.extend_dict(items)?;
             }
-            b'u' => {
+            op::SETITEMS => {
                 let items = self.since_mark()?;
                 self.extend_dict(items)?;
             }
@@ -127,18 +127,18 @@ impl<'a> Machine<'a> {
 
     fn object_step(&mut self, operation: u8) -> Result<()> {
         match operation {
-            b'c' => {
+            op::GLOBAL => {
                 let name = format!("{}.{}", self.line()?, self.line()?);
                 self.push(Value::Name(name.into()));
             }
-            0x93 => {
+            op::STACK_GLOBAL => {
                 let parts = self.pop_many(2)?;
                 let [Value::Text(module), Value::Text(name)] = &parts[..] else {
                     return Err("the name of a function is not text".into());
                 };
                 self.push(Value::Name(format!("{module}.{name}").into()));
             }
-            b'R' | 0x81 => {
+            op::REDUCE | op::NEWOBJ => {
                 let parts = self.pop_many(2)?;
                 let [Value::Name(function), Value::Tuple(arguments)] = &parts[..] else {
                     return Err("a call without a name or arguments".into());
@@ -149,29 +149,29 @@ impl<'a> Machine<'a> {
                 }
                 self.nest(value)?;
             }
-            b'b' => {
+            op::BUILD => {
                 let state = self.pop()?;
                 self.count()?;
                 let call = self.top()?.call().ok_or("a state without an object")?;
                 call.state.replace(Some(state));
             }
-            b'Q' => {
+            op::BINPERSID => {
                 let value = self.pop()?;
                 self.nest(Value::Outside(Rc::new(value)))?;
             }
-            b'p' | b'g' => {
+            op::PUT | op::GET => {
                 let index = self.line()?.parse().map_err(|_| "an unreadable memo number")?;
-                self.memoise(operation == b'p', index)?;
+                self.memoise(operation == op::PUT, index)?;
             }
-            b'q' | b'h' => {
+            op::BINPUT | op::BINGET => {
                 let index = self.number(1)?;
-                self.memoise(operation == b'q', index)?;
+                self.memoise(operation == op::BINPUT, index)?;
             }
-            b'r' | b'j' => {
+            op::LONG_BINPUT | op::LONG_BINGET => {
                 let index = self.number(4)?;
-                self.memoise(operation == b'r', index)?;
+                self.memoise(operation == op::LONG_BINPUT, index)?;
             }
-            0x94 => self.memoise(true, self.memo.len() as u64)?,
+            op::MEMOIZE => self.memoise(true, self.memo.len() as u64)?,
             other => return Err(format!("operation 0x{other:02x} is not one that arrays of integers need")),
         }
         Ok(())
@@ -331,7 +331,7 @@ impl<'a> Machine<'a> {
         let value = match std::str::from_utf8(bytes) {
             Ok(text) => Value::Text(text.into()),
             // Python 2 wrote raw bytes with the same operations.
-            Err(_) if matches!(operation, b'T' | b'U') => Value::Bytes(bytes.into()),
+            Err(_) if matches!(operation, op::BINSTRING | op::SHORT_BINSTRING) => Value::Bytes(bytes.into()),
             Err(_) => return Err("text that is not UTF-8".into()),
         };
         self.push(value);

@@ -8,6 +8,7 @@
 mod array;
 mod container;
 mod machine;
+mod opcode;
 mod value;
 
 pub(crate) use container::named_arrays;

@@ -2,9 +2,9 @@ use cmrm::Scalar;
 
 use super::config::Head;
 use super::cosine::{denormalise, weight_norms};
-use super::few::{self, through_layer_and_rectifier};
+use super::inactive_units::Part;
 use super::layout::{Layer, Layout};
-use super::live::Part;
+use super::narrow_layer::{self, through_layer_and_rectifier};
 use crate::matmul::{View, ViewMut, multiply};
 use crate::stop::Stop;
 
@@ -40,7 +40,7 @@ pub fn backward_block<T: Scalar>(
         } else {
             None
         };
-        let with_few = corrections.is_none() && layer.outputs <= few::MOST_OUTPUTS;
+        let narrow = corrections.is_none() && layer.outputs <= narrow_layer::MOST_OUTPUTS;
         if layer.bias {
             sum_columns(delta, width, &mut gradient[layer.biases()]);
         }
@@ -53,7 +53,7 @@ pub fn backward_block<T: Scalar>(
             for copy in 0..layout.copies {
                 let range = layer.weights_of(copy);
                 let inputs = View::rows(&hidden[copy * layer.inputs..], rows, layer.inputs, hidden_width);
-                if with_few {
+                if narrow {
                     let delta = View::rows(&delta[copy * layer.outputs..], rows, layer.outputs, width);
                     let out = ViewMut::rows(&mut gradient[range], layer.outputs, layer.inputs, layer.inputs);
                     multiply(out, delta.transposed(), inputs, false);
@@ -71,7 +71,7 @@ pub fn backward_block<T: Scalar>(
                 let out = ViewMut::rows(&mut below[copy * layer.inputs..], rows, layer.inputs, hidden_width);
                 part.multiply(&mut gradient[range], out);
             }
-            if with_few {
+            if narrow {
                 through_layer_and_rectifier(layout, layer, parameters, delta, hidden, scale, below);
             } else {
                 if let Some(corrections) = &corrections {

@@ -6,11 +6,11 @@
 mod backward;
 mod config;
 mod cosine;
-mod few;
 mod forward;
+mod inactive_units;
 mod init;
 mod layout;
-mod live;
+mod narrow_layer;
 mod network;
 
 pub use config::{Head, Init, ModelConfig};

@@ -2,7 +2,7 @@
 
 use cmrm::Scalar;
 use cmrm::envelope::binary::{BinaryObjective, BinaryScratch, Thresholds};
-use cmrm::envelope::{Batch, Beside, Objective, Outcome, Scratch, evaluate_beside};
+use cmrm::envelope::{Batch, Objective, Outcome, PlacedObjective, Scratch, evaluate_many};
 use cmrm::loss::Loss;
 
 use super::arm::{ArmState, CheckedTerm};
@@ -82,7 +82,11 @@ pub(super) fn evaluate_arms<T: Scalar>(
                 evaluate_arm(arm, on, layout, copy, outputs, targets, delta).map_err(|error| (copy, error))?;
         } else {
             let objective = Objective { loss: &arm.loss, envelope: arm.term.envelope(on) };
-            members.push(Beside { objective, offset: copy * layout.outputs(), scratch: &mut arm.scratch.margins });
+            members.push(PlacedObjective {
+                objective,
+                offset: copy * layout.outputs(),
+                scratch: &mut arm.scratch.margins,
+            });
             places.push(copy);
         }
     }
@@ -90,7 +94,7 @@ pub(super) fn evaluate_arms<T: Scalar>(
         return Ok(outcomes);
     }
     let batch = Batch::strided(outputs, layout.classes, layout.output_width(), targets.labels);
-    let found = evaluate_beside(&mut members, &batch.with_row_weights(targets.row_weights), delta)
+    let found = evaluate_many(&mut members, &batch.with_row_weights(targets.row_weights), delta)
         .map_err(|(member, error)| (places[member], error.into()))?;
     for (&copy, outcome) in places.iter().zip(found) {
         arms[copy].scratch.note_margins();

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use cmrm::Matrix;
-use cmrm::criterion::{Criterion, Jury};
+use cmrm::criterion::{Criterion, Ensemble};
 use cmrm::error::{check_length, check_parameter};
 
 use super::choice::{Standing, standings};
@@ -172,7 +172,7 @@ fn run_fold(
     let judged: Vec<Judged> = judged.into_iter().flatten().collect();
     let probabilities =
         judged.iter().flatten().map(|(p, _)| Matrix::new(p, classes)).collect::<std::result::Result<Vec<_>, _>>()?;
-    let jury = if probabilities.is_empty() { None } else { Some(Jury::new(&probabilities, &held.labels)?) };
+    let ensemble = if probabilities.is_empty() { None } else { Some(Ensemble::new(&probabilities, &held.labels)?) };
     let mut trials = Vec::with_capacity(active.len());
     for (&i, judged) in active.iter().zip(judged) {
         let mut trial = Trial {
@@ -186,7 +186,7 @@ fn run_fold(
         match judged {
             Ok((p, witness)) => {
                 let predicted: Vec<u32> = p.chunks_exact(classes).map(most_likely).collect();
-                trial.verdict = jury.as_ref().map(|jury| jury.judge(&predicted)).transpose()?;
+                trial.verdict = ensemble.as_ref().map(|ensemble| ensemble.judge(&predicted)).transpose()?;
                 trial.witness = witness;
             }
             Err(failure) => trial.failure = Some(failure),

@@ -3,8 +3,8 @@
 use super::config::{AuditConfig, Filter};
 use super::groups::Groups;
 use super::kernel::CLOSE;
-use super::leads::Leads;
 use super::lowest::mark_lowest;
+use super::pair_candidates::PairCandidates;
 use super::pairs::PairCounts;
 use super::passes::in_pieces;
 use super::source::{Held, RowSource};
@@ -115,18 +115,18 @@ impl<T: Scalar, R: RowSource<T> + ?Sized> Prune<'_, T, R> {
     /// A row whose label the model predicts leads every other class by `−CLOSE` or more. So as long as a pair asks for no
     /// more rows than have a lead clearly below that, the doubted rows are all that needs to be looked at.
     fn band(&self, held: &Held<'_, T, R>, given: &[usize], place: &[u32], room: &mut Vec<T>) -> Result<Vec<u32>> {
-        let mut leads = Leads::new(given.len(), place);
+        let mut candidates = PairCandidates::new(given.len(), place);
         let mut pairs = Vec::new();
         for &class in given {
             pairs.extend(self.counts(class).wrong.into_iter().map(|(other, count)| (class, other, count)));
         }
         for &(class, other, count) in &pairs {
-            leads.want(class, other, count, T::from_f64(-2.0 * CLOSE));
+            candidates.want(class, other, count, T::from_f64(-2.0 * CLOSE));
         }
         let doubted = |row: &u32| self.doubted[*row as usize];
-        leads.collect(held, self.self_confidence, self.labels, &self.rows(given, doubted), room)?;
+        candidates.collect(held, self.self_confidence, self.labels, &self.rows(given, doubted), room)?;
         let mut found = Vec::new();
-        pairs.retain(|&(class, other, _)| match leads.take(class, other) {
+        pairs.retain(|&(class, other, _)| match candidates.take(class, other) {
             Some(rows) => {
                 found.extend(rows);
                 false
@@ -136,13 +136,13 @@ impl<T: Scalar, R: RowSource<T> + ?Sized> Prune<'_, T, R> {
         // What is left asks for rows beyond the clear ones.
         for &(class, other, count) in &pairs {
             let most = self.groups.of(class).len() as u32;
-            leads.want(class, other, count.min(most), -T::NEG_INFINITY);
+            candidates.want(class, other, count.min(most), -T::NEG_INFINITY);
         }
         let mut short: Vec<usize> = pairs.iter().map(|pair| pair.0).collect();
         short.dedup();
-        leads.collect(held, self.self_confidence, self.labels, &self.rows(&short, |_| true), room)?;
+        candidates.collect(held, self.self_confidence, self.labels, &self.rows(&short, |_| true), room)?;
         for (class, other, _) in pairs {
-            found.extend(leads.take(class, other).into_iter().flatten());
+            found.extend(candidates.take(class, other).into_iter().flatten());
         }
         Ok(found)
     }

@@ -1,22 +1,22 @@
 //! Which of several models is the best, judged by observed labels alone.
 //!
 //! Someone with partly wrong labels has no clean ones to choose settings by. What they have: rows that no candidate was
-//! trained on, with observed labels, and the candidates' probabilities for them. A [`Jury`] is made of all candidates
+//! trained on, with observed labels, and the candidates' probabilities for them. An [`Ensemble`] is made of all candidates
 //! and then judges each by several criteria; every number is a share, and larger is better.
 //!
 //! | criterion | what it is | what it assumes |
 //! |---|---|---|
 //! | [`Criterion::Observed`] | share of rows whose observed label is predicted | wrong labels favour no candidate |
-//! | [`Criterion::Weighted`] | the same, each row weighted by how far the jury's first class leads its second | where the jury is sure, labels tell more |
+//! | [`Criterion::Weighted`] | the same, each row weighted by how far the ensemble's first class leads its second | where the ensemble is sure, labels tell more |
 //! | [`Criterion::Corrected`] | clean accuracy, by inverting the estimated noise matrix | labels go wrong by class, and the matrix is right |
-//! | [`Criterion::Posterior`] | expected clean accuracy under the jury's belief about every row, given its label | the jury is right on average |
+//! | [`Criterion::Posterior`] | expected clean accuracy under the ensemble's belief about every row, given its label | the ensemble is right on average |
 //!
 //! Agreement of models trained on different folds needs no labels at all: [`agreement`].
 
-mod jury;
+mod ensemble;
 mod noise_matrix;
 
-pub use jury::{Jury, Verdict};
+pub use ensemble::{Ensemble, Verdict};
 
 use serde::{Deserialize, Serialize};
 
@@ -28,11 +28,11 @@ use crate::error::{Error, Result, check_length};
 pub enum Criterion {
     /// Accuracy on the observed labels.
     Observed,
-    /// Accuracy on the observed labels, weighted by the jury's lead.
+    /// Accuracy on the observed labels, weighted by the ensemble's lead.
     Weighted,
     /// Clean accuracy from the inverse of the estimated noise matrix.
     Corrected,
-    /// Expected clean accuracy under the jury's belief.
+    /// Expected clean accuracy under the ensemble's belief.
     Posterior,
     /// Share of rows on which models of different folds agree.
     Agreement,

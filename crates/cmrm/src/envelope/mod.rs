@@ -9,11 +9,11 @@
 //!   of the total out.
 //! - [`binary`] is the class-conditional form for two classes.
 
-mod beside;
 pub mod binary;
 mod config;
 mod group;
 mod kernel;
+mod multi_objective;
 mod narrow;
 mod objective;
 mod preset;
@@ -21,8 +21,8 @@ mod quantile;
 mod risk;
 pub(crate) mod wide;
 
-pub use beside::{Beside, evaluate_beside};
 pub use config::{Envelope, EnvelopeConfig, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};
+pub use multi_objective::{PlacedObjective, evaluate_many};
 pub use objective::{Batch, Objective, Outcome, Scratch};
 pub use preset::Preset;
 pub(crate) use quantile::conformal_rank;

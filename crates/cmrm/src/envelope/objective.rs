@@ -1,6 +1,6 @@
-use super::beside::{Beside, evaluate_beside};
 use super::config::{Envelope, MarginKind};
 use super::group::{Group, ROWS};
+use super::multi_objective::{PlacedObjective, evaluate_many};
 use super::risk::couple;
 use super::wide;
 use crate::error::{Error, Result, check_length, check_parameter, check_row_weights};
@@ -173,7 +173,7 @@ impl<L> Objective<L> {
         L: Loss<T>,
     {
         let objective = Objective { loss: &self.loss, envelope: self.envelope };
-        let outcome = evaluate_beside(&mut [Beside { objective, offset: 0, scratch }], batch, grad);
+        let outcome = evaluate_many(&mut [PlacedObjective { objective, offset: 0, scratch }], batch, grad);
         let outcomes = outcome.map_err(|(_, error)| error)?;
         // One objective, one outcome.
         outcomes.into_iter().next().ok_or(Error::Empty { what: "the list of objectives" })

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use cmrm::Matrix;
-use cmrm::criterion::{Jury, Verdict};
+use cmrm::criterion::{Ensemble, Verdict};
 use cmrm::metric::accuracy;
 use cmrm_bench::Result;
 use cmrm_bench::sets::Set;
@@ -151,10 +151,10 @@ fn judge(set: &Set, trained: &[Trained<f32>], held: &Part) -> Result<Vec<Verdict
         trained.iter().map(|arm| arm.model.probabilities(x)).collect::<std::result::Result<Vec<_>, _>>()?;
     let matrices =
         probabilities.iter().map(|p| Matrix::new(p, set.classes)).collect::<std::result::Result<Vec<_>, _>>()?;
-    let jury = Jury::new(&matrices, &held.labels)?;
+    let ensemble = Ensemble::new(&matrices, &held.labels)?;
     let verdicts = probabilities.iter().map(|probabilities| {
         let predicted: Vec<u32> = probabilities.chunks_exact(set.classes).map(most_likely).collect();
-        jury.judge(&predicted)
+        ensemble.judge(&predicted)
     });
     Ok(verdicts.collect::<std::result::Result<Vec<_>, _>>()?)
 }

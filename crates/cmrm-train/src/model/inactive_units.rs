@@ -33,7 +33,7 @@ pub(super) struct Part<'a, T> {
 impl<T: Scalar> Part<'_, T> {
     /// The gradient by the weights into `gradient`, the one by what came in into `delta_below`.
     pub fn multiply(&self, gradient: &mut [T], delta_below: ViewMut<'_, T>) {
-        match self.live() {
+        match self.active() {
             None => {
                 let delta = View::rows(self.delta, self.rows, self.outputs, self.delta_stride);
                 let out = ViewMut::rows(gradient, self.outputs, self.inputs, self.inputs);
@@ -41,11 +41,11 @@ impl<T: Scalar> Part<'_, T> {
                 let weights = View::rows(self.weights, self.outputs, self.inputs, self.inputs);
                 multiply(delta_below, delta, weights, false);
             }
-            Some(units) => self.multiply_live(&units, gradient, delta_below),
+            Some(units) => self.multiply_active(&units, gradient, delta_below),
         }
     }
 
-    fn multiply_live(&self, units: &[usize], gradient: &mut [T], delta_below: ViewMut<'_, T>) {
+    fn multiply_active(&self, units: &[usize], gradient: &mut [T], delta_below: ViewMut<'_, T>) {
         let (count, inputs) = (units.len(), self.inputs);
         let mut delta = Vec::with_capacity(self.rows * count);
         for row in self.delta.chunks(self.delta_stride).take(self.rows) {
@@ -64,7 +64,7 @@ impl<T: Scalar> Part<'_, T> {
     }
 
     /// The units that some row's delta is not zero for, in groups; `None` if they are too many to bother.
-    fn live(&self) -> Option<Vec<usize>> {
+    fn active(&self) -> Option<Vec<usize>> {
         if self.rows < LEAST_ROWS || self.outputs < LEAST_UNITS || self.inputs < LEAST_UNITS {
             return None;
         }
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn leaving_units_out_changes_no_bit() {
         let mut rng = Rng::new(3, 0);
-        for (rows, outputs, inputs, live, same_bits) in [
+        for (rows, outputs, inputs, active, same_bits) in [
             (300, 64, 64, 1, true),
             (512, 512, 96, 5, true),
             (2048, 512, 512, 40, true),
@@ -129,7 +129,7 @@ mod tests {
             for row in delta.chunks_exact_mut(stride) {
                 for (unit, delta) in row.iter_mut().enumerate() {
                     // A unit that is on is off for most rows.
-                    if unit * 7 % outputs >= live || rng.uniform() < 0.9 {
+                    if unit * 7 % outputs >= active || rng.uniform() < 0.9 {
                         *delta = if unit % 2 == 0 { 0.0 } else { -0.0 };
                     }
                 }
@@ -138,7 +138,7 @@ mod tests {
             let weights: Vec<f32> = (0..outputs * inputs).map(|_| rng.normal() as f32).collect();
             let below = View::rows(&below, rows, inputs, inputs);
             let part = Part { delta: &delta, delta_stride: stride, rows, outputs, inputs, below, weights: &weights };
-            assert!(part.live().is_some_and(|units| units.len() % GROUP == 0 && units.len() >= live));
+            assert!(part.active().is_some_and(|units| units.len() % GROUP == 0 && units.len() >= active));
             let (mut gradient, mut delta_below) = (vec![9.0; outputs * inputs], vec![9.0; rows * inputs]);
             part.multiply(&mut gradient, ViewMut::rows(&mut delta_below, rows, inputs, inputs));
             let (mut expected, mut expected_below) = (vec![9.0; outputs * inputs], vec![9.0; rows * inputs]);
@@ -151,7 +151,7 @@ mod tests {
                     // A sum of nothing but zeros may have either sign.
                     let same = found.to_bits() == expected.to_bits() || (*found == 0.0 && *expected == 0.0);
                     let close = !same_bits && (found - expected).abs() <= 1e-4 * (1.0 + expected.abs());
-                    assert!(same || close, "{rows}×{outputs}×{inputs}, {live} on: {found}, {expected}");
+                    assert!(same || close, "{rows}×{outputs}×{inputs}, {active} on: {found}, {expected}");
                 }
             }
         }
@@ -163,7 +163,7 @@ mod tests {
         let part = |delta: &[f32]| {
             let below = vec![0.0; rows * inputs];
             let below = View::rows(&below, rows, inputs, inputs);
-            Part { delta, delta_stride: outputs, rows, outputs, inputs, below, weights: &[0.0; 64 * 64] }.live()
+            Part { delta, delta_stride: outputs, rows, outputs, inputs, below, weights: &[0.0; 64 * 64] }.active()
         };
         assert_eq!(part(&vec![1.0; rows * outputs]), None);
         let mut delta = vec![0.0; rows * outputs];

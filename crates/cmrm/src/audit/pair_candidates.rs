@@ -12,7 +12,7 @@ use crate::scalar::Scalar;
 /// rows wanted is cut down to them, and the highest lead left becomes the limit. After that few rows pass it, so the pass
 /// is one comparison a number, and the lists together hold at most twice as many rows as are wanted.
 #[derive(Debug)]
-pub(super) struct Leads<'a, T> {
+pub(super) struct PairCandidates<'a, T> {
     /// Where in the tables each class stands that may be given.
     place: &'a [u32],
     /// A row of limits per given class, one a class.
@@ -28,11 +28,11 @@ struct List<T> {
     kept: Vec<(T, u32)>,
 }
 
-impl<'a, T: Scalar> Leads<'a, T> {
+impl<'a, T: Scalar> PairCandidates<'a, T> {
     /// For `given` classes that stand at their `place`, which has an entry for every class; nothing is wanted yet.
     pub fn new(given: usize, place: &'a [u32]) -> Self {
         let pairs = given * place.len();
-        Leads { place, limits: vec![T::NEG_INFINITY; pairs], list_of: vec![0; pairs], lists: Vec::new() }
+        PairCandidates { place, limits: vec![T::NEG_INFINITY; pairs], list_of: vec![0; pairs], lists: Vec::new() }
     }
 
     fn pair(&self, class: usize, other: u32) -> usize {
@@ -56,7 +56,7 @@ impl<'a, T: Scalar> Leads<'a, T> {
         rows: &[u32],
         room: &mut Vec<T>,
     ) -> Result<()> {
-        pulp::Arch::new().dispatch(Collect { leads: self, held, self_confidence, labels, rows, room })
+        pulp::Arch::new().dispatch(Collect { candidates: self, held, self_confidence, labels, rows, room })
     }
 
     /// Takes the rows found for a pair that was asked for, if there are as many as wanted; ties go to the earlier row.
@@ -111,7 +111,7 @@ fn cut<T: Scalar>(kept: &mut Vec<(T, u32)>, wanted: usize) {
 }
 
 struct Collect<'a, 'l, 'm, T, R: ?Sized> {
-    leads: &'a mut Leads<'l, T>,
+    candidates: &'a mut PairCandidates<'l, T>,
     held: &'a Held<'m, T, R>,
     self_confidence: &'a [T],
     labels: &'a [u32],
@@ -124,24 +124,24 @@ impl<T: Scalar, R: RowSource<T> + ?Sized> pulp::WithSimd for Collect<'_, '_, '_,
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _simd: S) -> Result<()> {
-        let Collect { leads, held, self_confidence, labels, rows, room } = self;
+        let Collect { candidates, held, self_confidence, labels, rows, room } = self;
         for &index in rows {
             let row = held.row(index as usize, room)?;
             let p_label = self_confidence[index as usize];
-            let first = leads.pair(labels[index as usize] as usize, 0);
+            let first = candidates.pair(labels[index as usize] as usize, 0);
             let (chunks, rest) = row.as_chunks::<LANES>();
             for (c, chunk) in chunks.iter().enumerate() {
                 let start = first + c * LANES;
-                let limits = &leads.limits[start..start + LANES];
+                let limits = &candidates.limits[start..start + LANES];
                 let mut passes = false;
                 for l in 0..LANES {
                     passes |= p_label - chunk[l] < limits[l];
                 }
                 if passes {
-                    leads.offer_passing(start, p_label, chunk, index);
+                    candidates.offer_passing(start, p_label, chunk, index);
                 }
             }
-            leads.offer_passing(first + chunks.len() * LANES, p_label, rest, index);
+            candidates.offer_passing(first + chunks.len() * LANES, p_label, rest, index);
         }
         Ok(())
     }
@@ -165,16 +165,16 @@ mod tests {
             let own: Vec<f32> = (0..rows).map(|row| matrix.row(row)[labels[row] as usize]).collect();
             // Every class but the first may be given.
             let place: Vec<u32> = (0..classes as u32).map(|class| class.saturating_sub(1)).collect();
-            let mut leads = Leads::new(classes - 1, &place);
+            let mut candidates = PairCandidates::new(classes - 1, &place);
             let count = |class: usize, other: u32| (class as u32 * 5 + other * 9) % 20;
             for class in 1..classes {
                 for other in (0..classes as u32).filter(|&other| count(class, other) > 0) {
-                    leads.want(class, other, count(class, other), f32::INFINITY);
+                    candidates.want(class, other, count(class, other), f32::INFINITY);
                 }
             }
             let given: Vec<u32> = (0..rows as u32).filter(|&row| labels[row as usize] > 0).collect();
             let held = Held::<_, Matrix<'_, f32>>::Whole(matrix);
-            leads.collect(&held, &own, &labels, &given, &mut Vec::new()).unwrap();
+            candidates.collect(&held, &own, &labels, &given, &mut Vec::new()).unwrap();
             for class in 1..classes {
                 for other in (0..classes as u32).filter(|&other| count(class, other) > 0) {
                     let lead = |row: u32| own[row as usize] - matrix.row(row as usize)[other as usize];
@@ -182,7 +182,7 @@ mod tests {
                     let mut expected: Vec<u32> = (0..rows as u32).filter(of_class).collect();
                     expected.sort_by(|&a, &b| lead(a).total_cmp(&lead(b)));
                     let wanted = count(class, other) as usize;
-                    let Some(found) = leads.take(class, other) else {
+                    let Some(found) = candidates.take(class, other) else {
                         assert!(expected.len() < wanted);
                         continue;
                     };

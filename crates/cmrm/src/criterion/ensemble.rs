@@ -8,7 +8,7 @@ use crate::matrix::Matrix;
 
 /// All candidates together: their mean probabilities, and what these say about the noise in the labels.
 #[derive(Debug, Clone)]
-pub struct Jury<'a> {
+pub struct Ensemble<'a> {
     labels: &'a [u32],
     classes: usize,
     /// How far the first class leads the second, row by row.
@@ -48,7 +48,7 @@ impl Verdict {
     }
 }
 
-impl<'a> Jury<'a> {
+impl<'a> Ensemble<'a> {
     /// From every candidate's probabilities for the same held-out rows, and the rows' observed labels.
     pub fn new(candidates: &[Matrix<'_, f32>], labels: &'a [u32]) -> Result<Self> {
         let first = candidates.first().ok_or(Error::Empty { what: "the list of candidates" })?;
@@ -73,7 +73,7 @@ impl<'a> Jury<'a> {
             }
             normalise(row);
         }
-        Ok(Jury { labels, classes, lead, belief: mean, worth: worth(&matrix, classes), noise_rate: noise.rate() })
+        Ok(Ensemble { labels, classes, lead, belief: mean, worth: worth(&matrix, classes), noise_rate: noise.rate() })
     }
 
     /// Estimated share of wrong labels.

@@ -16,7 +16,7 @@ const BLOCK_NUMBERS: usize = 1 << 15;
 
 /// One objective and where its model's logits stand.
 #[derive(Debug)]
-pub struct Beside<'a, T, L> {
+pub struct PlacedObjective<'a, T, L> {
     /// The objective.
     pub objective: Objective<&'a L>,
     /// Its first column.
@@ -30,8 +30,8 @@ pub struct Beside<'a, T, L> {
 /// The batch's stride is the width of the shared matrix, its classes are those of one member. `grad` has the layout of the
 /// logits; columns that belong to no member are left as they are. Members must not overlap. An error comes with the
 /// index of the first member that met one.
-pub fn evaluate_beside<T: Scalar, L: Loss<T>>(
-    members: &mut [Beside<'_, T, L>],
+pub fn evaluate_many<T: Scalar, L: Loss<T>>(
+    members: &mut [PlacedObjective<'_, T, L>],
     batch: &Batch<'_, T>,
     grad: &mut [T],
 ) -> std::result::Result<Vec<Outcome<T>>, (usize, Error)> {
@@ -42,7 +42,7 @@ pub fn evaluate_beside<T: Scalar, L: Loss<T>>(
     }
     forward_blocks(members, batch, grad)?;
     let mut outcomes = Vec::with_capacity(members.len());
-    for (m, Beside { objective, scratch, .. }) in members.iter_mut().enumerate() {
+    for (m, PlacedObjective { objective, scratch, .. }) in members.iter_mut().enumerate() {
         let outcome = objective.couple(batch.labels, batch.row_weights, weight_sum, scratch);
         outcomes.push(outcome.map_err(|error| (m, error))?);
     }
@@ -50,7 +50,7 @@ pub fn evaluate_beside<T: Scalar, L: Loss<T>>(
     Ok(outcomes)
 }
 
-impl<T: Scalar, L: Loss<T>> Beside<'_, T, L> {
+impl<T: Scalar, L: Loss<T>> PlacedObjective<'_, T, L> {
     fn check(&self, batch: &Batch<'_, T>) -> Result<()> {
         self.objective.loss.check_classes(batch.classes)?;
         let scale = self.objective.loss.scale();
@@ -102,7 +102,7 @@ fn run_blocks<A: Send>(
 
 /// [`Forward`] of every member over every block.
 fn forward_blocks<T: Scalar, L: Loss<T>>(
-    members: &mut [Beside<'_, T, L>],
+    members: &mut [PlacedObjective<'_, T, L>],
     batch: &Batch<'_, T>,
     grad: &mut [T],
 ) -> std::result::Result<(), (usize, Error)> {
@@ -125,7 +125,7 @@ fn forward_blocks<T: Scalar, L: Loss<T>>(
         .take(batch.rows().div_ceil(rows))
         .map(|grad| Task { grad, members: Vec::with_capacity(count) })
         .collect();
-    for Beside { objective, offset, scratch } in members {
+    for PlacedObjective { objective, offset, scratch } in members {
         let chunks = scratch.losses.chunks_mut(rows).zip(scratch.margins.chunks_mut(rows));
         let chunks = scratch.groups.chunks_mut(rows / ROWS).zip(chunks);
         for (task, (groups, (losses, margins))) in tasks.iter_mut().zip(chunks) {
@@ -157,7 +157,7 @@ fn forward_blocks<T: Scalar, L: Loss<T>>(
 
 /// [`Backward`] of every member over every block.
 fn backward_blocks<T: Scalar, L: Loss<T>>(
-    members: &[Beside<'_, T, L>],
+    members: &[PlacedObjective<'_, T, L>],
     batch: &Batch<'_, T>,
     weight_sum: f64,
     grad: &mut [T],
@@ -170,7 +170,7 @@ fn backward_blocks<T: Scalar, L: Loss<T>>(
     run_blocks(tasks, on_threads(logits.len()), |(block, grad)| {
         let first = block * rows;
         let end = batch.rows().min(first + rows);
-        for (m, Beside { objective, offset, scratch }) in members.iter().enumerate() {
+        for (m, PlacedObjective { objective, offset, scratch }) in members.iter().enumerate() {
             let backward = Backward {
                 loss: objective.loss,
                 margin: objective.margin_kind(),
