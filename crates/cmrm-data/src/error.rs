@@ -182,6 +182,9 @@ pub enum Problem {
     /// An error of the method library.
     #[error("{0}")]
     Method(#[from] cmrm::Error),
+    /// What no input can cause.
+    #[error("a bug in cmrm, please report it: {0}")]
+    Internal(String),
 }
 
 /// Shorthand for a result with this crate's [`Error`].
@@ -201,6 +204,16 @@ impl Error {
     /// A [`Problem::Option`].
     pub fn option(what: impl Into<String>) -> Self {
         Error::new(Problem::Option(what.into()))
+    }
+
+    /// A [`Problem::Internal`].
+    pub(crate) fn internal(what: impl fmt::Display) -> Self {
+        Error::new(Problem::Internal(what.to_string()))
+    }
+
+    /// Whether this is a bug in cmrm rather than bad input.
+    pub fn is_internal(&self) -> bool {
+        matches!(self.problem(), Problem::Internal(_))
     }
 
     /// Names the file, unless a more precise one is already named.

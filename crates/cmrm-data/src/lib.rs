@@ -7,8 +7,9 @@
 //!
 //! # Memory
 //! A table read whole costs eight bytes a numeric cell, four a category, one a boolean. Chunked reading
-//! ([`read::Opened::chunks`]) holds one chunk at a time, and [`stream::load`] fits and transforms from chunks, so that
-//! features are held once, as `f32`: four bytes each, and four more for numeric columns while medians are looked for. No reader allocates from a size that a file merely declares; see [`read::Limits`].
+//! ([`read::Opened::chunks`]) holds one chunk at a time. Features are `f32`: four bytes each, and four more for numeric
+//! columns while medians are looked for. No reader allocates from a size that a file merely declares; see
+//! [`read::Limits`].
 
 pub mod atomic;
 mod dataset;
@@ -17,7 +18,6 @@ mod fingerprint;
 mod labels;
 pub mod preprocess;
 pub mod read;
-pub mod stream;
 pub mod table;
 pub mod write;
 

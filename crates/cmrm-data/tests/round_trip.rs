@@ -68,40 +68,6 @@ proptest! {
 }
 
 #[test]
-fn loading_in_chunks_gives_what_loading_whole_gives() {
-    let rows = 40_000;
-    let mut text = String::from("n,y,c\n");
-    for row in 0..rows {
-        let label = if row % 1000 == 7 { "" } else { ["p", "q", "r"][row % 3] };
-        text += &format!("{},{label},{}\n", (row * 7919 % 1013) as f64 / 3.0, ["u", "v"][row / 5 % 2]);
-    }
-    let options = common::labelled("y");
-    let label_options = LabelOptions { missing: cmrm_data::MissingLabels::HoldOut, classes: None };
-    let training = |labels: &cmrm_data::LabelledRows| {
-        Ok(labels.rows.iter().copied().filter(|row| row % 4 != 1).collect::<Vec<_>>())
-    };
-    let preprocess = PreprocessOptions::default();
-    let folder = tempfile::tempdir().unwrap();
-    let whole = common::read_csv(&text, &options).unwrap();
-    let labels = whole.encode_labels(&label_options).unwrap();
-    let (pipeline, _) = Preprocess::fit(&whole.features, &training(&labels).unwrap(), &preprocess).unwrap();
-    let (expected, _) = pipeline.dataset(&whole, &labels).unwrap();
-    let mut columns = common::table(&whole).columns().to_vec();
-    columns.insert(1, whole.labels.clone().unwrap());
-    let path = folder.path().join("t.parquet");
-    write_table(&path, &Table::new(columns).unwrap()).unwrap();
-    for source in [common::csv(&text), Source::file(&path)] {
-        let opened = cmrm_data::read::open(&source, &options).unwrap();
-        let loaded = cmrm_data::stream::load(&opened, &label_options, &preprocess, training).unwrap();
-        assert_eq!(loaded.data, expected, "{}", source.name());
-        assert_eq!((loaded.pipeline, loaded.labels), (pipeline.clone(), labels.clone()));
-    }
-    let opened = cmrm_data::read::open(&common::csv("a,y\n1,p\nnan,q\n"), &options).unwrap();
-    let error = cmrm_data::stream::load(&opened, &label_options, &preprocess, |labels| Ok(labels.rows.clone()));
-    assert!(error.unwrap_err().to_string().starts_with("t.csv, row 1, column 'a': the value NaN"));
-}
-
-#[test]
 fn arrays_are_written_in_chunks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.npy");

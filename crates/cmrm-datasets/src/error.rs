@@ -120,6 +120,20 @@ pub enum Error {
         /// Why it failed.
         source: std::io::Error,
     },
+    /// What no input can cause.
+    #[error("a bug in cmrm, please report it: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// Whether this is a bug in cmrm rather than bad input.
+    pub fn is_internal(&self) -> bool {
+        match self {
+            Error::Internal(_) => true,
+            Error::Data(error) => error.is_internal(),
+            _ => false,
+        }
+    }
 }
 
 fn did_you_mean(suggestion: &Option<String>) -> String {

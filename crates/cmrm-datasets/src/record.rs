@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Trust;
-use super::error::{Result, content, io};
+use super::error::{Error, Result, content, io};
 use cmrm_data::atomic::atomic_write;
 
 const NAME: &str = "files.json";
@@ -66,7 +66,7 @@ impl Record {
         self.version = VERSION;
         let path = path(folder);
         // A map of strings and numbers always has a JSON form.
-        let text = serde_json::to_vec_pretty(self).map_err(|error| content(&path, error.to_string()))?;
+        let text = serde_json::to_vec_pretty(self).map_err(|error| Error::Internal(format!("{NAME}: {error}")))?;
         Ok(atomic_write(&path, |file| Ok(file.write_all(&text)?))?)
     }
 }

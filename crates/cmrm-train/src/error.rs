@@ -49,6 +49,16 @@ pub enum Error {
     /// A [`crate::train::Observer`] failed, while it saved a checkpoint for instance.
     #[error(transparent)]
     Observer(Box<dyn std::error::Error + Send + Sync>),
+    /// What no input can cause.
+    #[error("a bug in cmrm, please report it: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// Whether this is a bug in cmrm rather than bad input.
+    pub fn is_internal(&self) -> bool {
+        matches!(self, Error::Internal(_))
+    }
 }
 
 /// Shorthand for a result with this crate's [`enum@Error`].

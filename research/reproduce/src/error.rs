@@ -32,6 +32,12 @@ pub enum Error {
     /// A name that nothing has.
     #[error("{0}")]
     Unknown(String),
+    /// The operating system gives no threads.
+    #[error("cannot start threads: {0}; try fewer")]
+    Threads(String),
+    /// What no input can cause.
+    #[error("a bug in cmrm, please report it: {0}")]
+    Internal(String),
     /// The method refused.
     #[error(transparent)]
     Method(#[from] cmrm::Error),

@@ -104,10 +104,14 @@ impl<'a> Queue<'a> {
 
     /// Does everything on `threads` threads.
     pub fn run(self, threads: usize) -> Result<Outcome> {
-        let fail = |reason: String| Error::Unknown(format!("cannot start threads: {reason}"));
         // Each task finds a pool of one thread: two trainings on one thread each are faster than one on two.
         let pools = (0..threads.max(1))
-            .map(|_| rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|error| fail(error.to_string())))
+            .map(|_| {
+                rayon::ThreadPoolBuilder::new()
+                    .num_threads(1)
+                    .build()
+                    .map_err(|error| Error::Threads(error.to_string()))
+            })
             .collect::<Result<Vec<_>>>()?;
         std::thread::scope(|scope| {
             for pool in &pools {

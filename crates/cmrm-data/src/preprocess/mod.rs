@@ -93,7 +93,7 @@ impl Preprocess {
 
     /// The stored form.
     pub fn to_json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|error| Error::malformed("preprocessing", error))
+        serde_json::to_string_pretty(self).map_err(Error::internal)
     }
 
     /// Reads the stored form; refuses other versions and what no fit produces.

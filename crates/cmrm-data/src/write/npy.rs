@@ -95,7 +95,7 @@ fn header(descr: &str, shape: &str) -> Result<Vec<u8>> {
     let dictionary = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     let room = HEADER_BYTES - 10;
     if dictionary.len() >= room {
-        return Err(Error::option(format!("shape {shape} is too long for an NPY header")));
+        return Err(Error::internal(format!("shape {shape} is too long for an NPY header")));
     }
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((room as u16).to_le_bytes());

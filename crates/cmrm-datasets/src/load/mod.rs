@@ -108,7 +108,9 @@ fn cifar(
     .ok_or_else(|| unknown_labels(place.entry, wanted, sets.iter().map(|set| set.name)))?;
     let read = |file| pixels::cifar(&place.file(file)?, sets.len(), byte, set.classes);
     let mut files = train.iter();
-    let first = files.next().ok_or_else(|| content(place.cache.root(), "no training file is named"))?;
+    let first = files
+        .next()
+        .ok_or_else(|| Error::Internal(format!("{}: no training file in the registry", place.entry.name)))?;
     let mut whole = read(first)?;
     for file in files {
         whole.append(read(file)?)?;

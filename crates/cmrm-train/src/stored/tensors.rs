@@ -99,14 +99,14 @@ impl TensorFile {
 
     /// The file's bytes.
     pub fn to_bytes(&self, header: &impl Serialize) -> Result<Vec<u8>> {
-        let header = serde_json::to_string(header).map_err(|e| refuse("header", e.to_string()))?;
+        let header = serde_json::to_string(header).map_err(|e| Error::Internal(format!("header: {e}")))?;
         let views = self
             .tensors
             .iter()
             .map(|(name, t)| Ok((name, TensorView::new(t.dtype, t.shape.clone(), &t.bytes)?)))
             .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>();
         let metadata = Some([(HEADER_KEY.to_owned(), header)].into());
-        views.and_then(|views| serialize(views, metadata)).map_err(|e| refuse("tensors", e.to_string()))
+        views.and_then(|views| serialize(views, metadata)).map_err(|e| Error::Internal(format!("tensors: {e}")))
     }
 
     /// Reads a file's bytes. Nothing is allocated that the bytes do not back.

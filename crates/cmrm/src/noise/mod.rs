@@ -1,6 +1,6 @@
 //! Label noise with a known answer: which rows were made wrong, and nothing else touched.
 //!
-//! Method, section "Noise": exactly `⌊ρn⌋` rows, drawn without replacement by a seed, of the labels that are passed in.
+//! Exactly `⌊ρn⌋` of the labels passed in are made wrong; a seed draws them, without replacement.
 //! Pass the training split only; the test labels stay clean. [`Rate::count`] says how the floor is taken.
 //!
 //! | kind | new label of a chosen row | rows that can be chosen |

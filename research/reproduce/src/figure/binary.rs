@@ -28,7 +28,7 @@ fn trace(
     trainer.run(&mut Silent)?;
     let (history, parameters) = (trainer.history().to_vec(), trainer.parameters_of(0));
     let trained = trainer.finish()?.into_iter().next();
-    Ok((history, parameters, trained.ok_or_else(|| Error::Unknown("a training without an arm".into()))?))
+    Ok((history, parameters, trained.ok_or_else(|| Error::Internal("a training without an arm".into()))?))
 }
 
 pub(super) fn report(cell: &BinaryCell, table: &Table) -> Result<Report> {

@@ -25,7 +25,7 @@ fn trace(data: &Probed, cell: &ProbeCell, term: Term) -> Result<(Vec<EpochStats>
     trainer.run(&mut Silent)?;
     let history = trainer.history().to_vec();
     let trained = trainer.finish()?.into_iter().next();
-    Ok((history, trained.ok_or_else(|| Error::Unknown("a training without an arm".into()))?))
+    Ok((history, trained.ok_or_else(|| Error::Internal("a training without an arm".into()))?))
 }
 
 pub(super) fn report(cell: &ProbeCell, alphas: &[f64], lambdas: &[f64], data: &Probed) -> Result<Report> {
