@@ -1,3 +1,5 @@
+//! A request to stop that reaches a computation from another thread.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,3 +1,5 @@
+//! A training step of a linear layer, to measure the envelope's share of its time.
+
 use cmrm::Matrix;
 use cmrm::envelope::{Batch, Objective, Outcome, Scratch};
 use cmrm::loss::CrossEntropy;

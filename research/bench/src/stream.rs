@@ -1,3 +1,5 @@
+//! The fused kernel against a plain copy of the same numbers, to measure how near it is to the speed of memory.
+
 use cmrm::Matrix;
 use cmrm::envelope::{Batch, Objective, Scratch};
 use cmrm::loss::CrossEntropy;

@@ -1,3 +1,5 @@
+//! Probability of the observed label, a panel a class: the base arm as an outline over the envelope's bars.
+
 use super::{Figure, RIGHT, WIDTH, WRONG, heights, titled};
 use crate::axes::{Axis, Panel, Unit, WORDS};
 use crate::data::{Confidence, Report};
@@ -6,7 +8,6 @@ use crate::scene::{Anchor, Dash, Ink};
 /// Most panels; the classes with the most rows go first.
 const PANELS: usize = 10;
 
-/// Probability of the observed label, a panel a class: the base arm as an outline over the envelope's bars.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let mut classes: Vec<&Confidence> = report.confidence.iter().collect();
     let rows = |class: &Confidence| -> u32 {

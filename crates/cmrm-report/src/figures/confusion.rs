@@ -1,3 +1,5 @@
+//! Given against suggested labels of the rows that look wrong.
+
 use super::{Figure, WIDTH, percent, titled};
 use crate::axes::WORDS;
 use crate::data::Report;
@@ -10,7 +12,6 @@ const STRONGEST: f64 = 0.5;
 /// Most bars.
 const BARS: usize = 15;
 
-/// Given against suggested labels of the rows that look wrong.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let first = report.audit.pairs.first()?;
     let scene = if report.sizes.classes.len() <= MATRIX { matrix(report) } else { bars(report) };

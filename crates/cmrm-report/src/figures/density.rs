@@ -1,9 +1,10 @@
+//! Density of the margins, τ, and how far the τ of a batch may be from it.
+
 use super::{Figure, titled};
 use crate::axes::{Axis, Panel, Unit, WORDS, minus};
 use crate::data::Report;
 use crate::scene::{Anchor, Dash, Ink};
 
-/// Density of the margins, τ, and how far the τ of a batch may be from it.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let density = report.density.as_ref()?;
     let tau = report.margins.tau;

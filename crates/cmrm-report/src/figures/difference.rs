@@ -1,3 +1,5 @@
+//! Accuracy of the envelope minus base: a point and its interval on one line, against zero.
+
 use super::Figure;
 use crate::axes::minus;
 use crate::data::Report;
@@ -6,7 +8,6 @@ use crate::scene::{Anchor, Dash, Ink, Scene};
 /// Narrower than the others: it stands at the top and is read on phones too.
 const WIDTH: f64 = 480.0;
 
-/// Accuracy of the envelope minus base: a point and its interval on one line, against zero.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let difference = report.difference?;
     let reach = 1.15 * difference.low.abs().max(difference.high.abs()).max(0.005);

@@ -1,9 +1,10 @@
+//! Share of wrong labels among the rows below the threshold, against their share among all rows.
+
 use super::{Figure, percent, titled};
 use crate::axes::{Axis, Panel, Unit};
 use crate::data::Report;
 use crate::scene::{Dash, Ink};
 
-/// Share of wrong labels among the rows below the threshold, against their share among all rows.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let all: Vec<_> = report.epochs(report.envelope_arm()).collect();
     let line = |of: &dyn Fn(&crate::data::Epoch) -> Option<f64>| {

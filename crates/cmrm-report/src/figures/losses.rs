@@ -1,9 +1,10 @@
+//! Total, base loss and the envelope's part over the epochs, and the base arm's loss beside them.
+
 use super::{Figure, titled};
 use crate::axes::{Axis, Panel, Unit};
 use crate::data::Report;
 use crate::scene::{Dash, Ink};
 
-/// Total, base loss and the envelope's part over the epochs, and the base arm's loss beside them.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let envelope: Vec<_> = report.epochs(report.envelope_arm()).collect();
     let last = *envelope.last()?;

@@ -1,9 +1,10 @@
+//! Distribution of the margins with τ; right and wrong labels apart where that is known.
+
 use super::{Figure, RIGHT, WRONG, heights, percent, titled};
 use crate::axes::{Axis, Panel, Unit, WORDS, minus};
 use crate::data::Report;
 use crate::scene::{Anchor, Ink};
 
-/// Distribution of the margins with τ; right and wrong labels apart where that is known.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let margins = &report.margins;
     let ceiling = report.binding_ceiling();

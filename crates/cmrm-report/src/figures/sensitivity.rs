@@ -1,9 +1,10 @@
+//! Accuracy against α and against λ.
+
 use super::{Figure, WIDTH, percent, titled};
 use crate::axes::{Axis, Panel, Unit, WORDS};
 use crate::data::{Estimate, Report, Setting};
 use crate::scene::{Anchor, Dash, Ink, Scene};
 
-/// Accuracy against α and against λ.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let sensitivity = report.sensitivity.as_ref()?;
     let mut scene = titled(340.0, "Accuracy against α and λ");

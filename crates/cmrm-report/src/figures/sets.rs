@@ -1,9 +1,10 @@
+//! Coverage and size of the prediction sets of each arm, with intervals, side by side.
+
 use super::{Figure, WIDTH, percent, titled};
 use crate::axes::{Axis, Unit, WORDS};
 use crate::data::{Estimate, Report, Sets};
 use crate::scene::{Anchor, Dash, Ink, Scene};
 
-/// Coverage and size of the prediction sets of each arm, with intervals, side by side.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let arms: Vec<(&str, bool, &Sets)> =
         report.arms.iter().filter_map(|arm| Some((arm.name.as_str(), arm.is_base, arm.sets.as_ref()?))).collect();

@@ -1,9 +1,10 @@
+//! τ, or τ⁺ and τ⁻, over training.
+
 use super::{Figure, titled};
 use crate::axes::{Axis, Panel, Unit, minus};
 use crate::data::{Epoch, Report};
 use crate::scene::{Dash, Ink};
 
-/// τ, or τ⁺ and τ⁻, over training.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let all: Vec<_> = report.epochs(report.envelope_arm()).collect();
     type Kind = (&'static str, fn(&Epoch) -> Option<f64>, Ink, Dash);

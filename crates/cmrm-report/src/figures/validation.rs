@@ -1,9 +1,10 @@
+//! Accuracy on the observed labels of the validation rows.
+
 use super::{Figure, percent, titled};
 use crate::axes::{Axis, Panel, Unit};
 use crate::data::Report;
 use crate::scene::{Dash, Ink};
 
-/// Accuracy on the observed labels of the validation rows.
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let mut curves = Vec::new();
     for arm in &report.arms {

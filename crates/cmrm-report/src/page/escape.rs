@@ -1,3 +1,5 @@
+//! Text from data, made safe for HTML and SVG.
+
 /// Text for HTML and SVG, in content and in quoted attributes. Characters that no document may hold are replaced.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);

@@ -1,3 +1,5 @@
+//! The backward pass over one block of rows: the gradient of every parameter.
+
 use cmrm::Scalar;
 
 use super::config::Head;

@@ -1,3 +1,5 @@
+//! The parameters of a model: hidden layers, head, dropout and initial weights.
+
 use cmrm::error::check_parameter;
 use serde::{Deserialize, Serialize};
 

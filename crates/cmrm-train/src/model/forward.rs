@@ -1,3 +1,5 @@
+//! The forward pass over one block of rows: layers, rectifiers, dropout.
+
 use cmrm::Scalar;
 
 use super::config::Head;

@@ -1,3 +1,5 @@
+//! Initial weights, drawn from a seed.
+
 use cmrm::Scalar;
 use cmrm::rng::Rng;
 

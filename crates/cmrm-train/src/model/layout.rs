@@ -1,3 +1,5 @@
+//! The place of every weight and bias in one flat vector of parameters.
+
 use std::ops::Range;
 
 use cmrm::error::check_parameter;

@@ -1,3 +1,5 @@
+//! A network of several copies: its parameters, and the passes over a batch, cut into blocks that threads share.
+
 use cmrm::Scalar;
 use cmrm::error::check_length;
 use rayon::prelude::*;

@@ -1,3 +1,5 @@
+//! A training between two epochs as the bytes of a safetensors file, and back.
+
 use std::collections::BTreeMap;
 
 use cmrm::Scalar;

@@ -1,3 +1,5 @@
+//! A trained model as the bytes of a safetensors file, and back.
+
 use cmrm::Scalar;
 use cmrm::error::check_parameter;
 use serde::{Deserialize, Serialize};

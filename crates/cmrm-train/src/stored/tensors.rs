@@ -1,3 +1,5 @@
+//! Named tensors with a JSON header as safetensors, the format of all files of this crate.
+
 use std::collections::BTreeMap;
 
 use cmrm::Scalar;

@@ -1,3 +1,5 @@
+//! An arm of a training: a base loss, the term added to it, and their state while it trains.
+
 use cmrm::Scalar;
 use cmrm::envelope::binary::{BinaryConfig, BinaryEnvelope};
 use cmrm::envelope::{Envelope, EnvelopeConfig, Start};

@@ -1,3 +1,5 @@
+//! The parameters of a training that all its arms share.
+
 use cmrm::error::check_parameter;
 use serde::{Deserialize, Serialize};
 

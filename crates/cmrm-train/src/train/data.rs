@@ -1,3 +1,5 @@
+//! Training rows with their observed labels, checked before training, and their weights.
+
 use cmrm::error::{check_labels, check_length, check_row_weights};
 use cmrm::{Error as MethodError, Matrix, Scalar};
 

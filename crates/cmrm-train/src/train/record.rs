@@ -1,3 +1,5 @@
+//! Margins and weights of every training row, collected over the epochs.
+
 use serde::{Deserialize, Serialize};
 
 use super::evaluate::RowView;

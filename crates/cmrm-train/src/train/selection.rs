@@ -1,3 +1,5 @@
+//! Which epoch's parameters an arm keeps, and when its patience ends.
+
 use cmrm::Scalar;
 
 use super::config::Selection;

@@ -1,3 +1,5 @@
+//! The training loop: epochs of all arms, their figures, and the models at the end.
+
 use std::ops::ControlFlow;
 
 use cmrm::envelope::{Batch, Objective};

@@ -1,3 +1,5 @@
+//! Ranks the settings of a search and chooses one.
+
 use cmrm::criterion::{Criterion, Verdict, agreement};
 use serde::{Deserialize, Serialize};
 

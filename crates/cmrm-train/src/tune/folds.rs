@@ -1,3 +1,5 @@
+//! Which rows each fold of a search trains on and is judged on.
+
 use cmrm::error::{check_labels, check_parameter};
 use cmrm::rng::Rng;
 

@@ -1,3 +1,5 @@
+//! The search itself: fold by fold, giving up the worse half of the settings after each.
+
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 

@@ -1,3 +1,5 @@
+//! Judges every candidate by what all candidates together believe about the observed labels.
+
 use serde::{Deserialize, Serialize};
 
 use super::Criterion;

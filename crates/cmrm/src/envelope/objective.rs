@@ -1,3 +1,5 @@
+//! The fused function: loss, risk, threshold, weights and gradient of one batch in one call.
+
 use super::config::{Envelope, MarginKind};
 use super::group::{Group, ROWS};
 use super::multi_objective::{PlacedObjective, evaluate_many};

@@ -1,3 +1,5 @@
+//! The named settings of the envelope: `paper`, `authors` and `robust`.
+
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};

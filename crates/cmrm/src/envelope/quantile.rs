@@ -1,3 +1,5 @@
+//! Thresholds as quantiles of the margins: of the whole batch, or class by class.
+
 use super::config::QuantileKind;
 use crate::scalar::Scalar;
 

@@ -1,3 +1,5 @@
+//! What couples the rows of a batch: from margins to threshold, weights, risk and slopes.
+
 use super::config::{Envelope, EnvelopeConfig, Filter, Normaliser, Scale, Scope};
 use super::quantile::{class_thresholds, threshold};
 use crate::scalar::{Scalar, sum_in_lanes, sum_pairs_in_lanes};

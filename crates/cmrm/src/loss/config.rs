@@ -1,3 +1,5 @@
+//! Losses by name: their parameters in configuration files and on the command line, and the checked loss.
+
 use std::fmt;
 use std::str::FromStr;
 

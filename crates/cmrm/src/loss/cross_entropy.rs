@@ -1,3 +1,5 @@
+//! Cross-entropy, the usual loss of classifiers.
+
 use super::{Loss, Row, RowLoss};
 use crate::scalar::Scalar;
 

@@ -1,3 +1,5 @@
+//! The focal loss, which weighs down rows that are predicted well.
+
 use super::{Loss, Row, RowLoss};
 use crate::error::{Result, check_parameter};
 use crate::scalar::Scalar;

@@ -1,3 +1,5 @@
+//! Generalised cross-entropy, between cross-entropy and the mean absolute error.
+
 use super::{Loss, Row, RowLoss};
 use crate::error::{Result, check_parameter};
 use crate::scalar::Scalar;

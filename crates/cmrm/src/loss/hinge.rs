@@ -1,3 +1,5 @@
+//! The hinge loss, and the penalty on the weights that makes it a support vector machine.
+
 use super::{Loss, Row, RowLoss};
 use crate::scalar::Scalar;
 

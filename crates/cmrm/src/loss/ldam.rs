@@ -1,3 +1,5 @@
+//! LDAM: a loss that asks rare classes for larger margins.
+
 use super::{Loss, Row, RowLoss};
 use crate::error::{Error, Result, check_length, check_parameter};
 use crate::scalar::Scalar;

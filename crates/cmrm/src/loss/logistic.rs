@@ -1,3 +1,5 @@
+//! The logistic loss of two classes.
+
 use super::{Loss, Row, RowLoss, check_two_classes};
 use crate::error::Result;
 use crate::scalar::Scalar;

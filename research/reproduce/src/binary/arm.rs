@@ -1,3 +1,5 @@
+//! The arms of a binary table: their names, and which comparison each belongs to.
+
 use serde::{Deserialize, Serialize};
 
 /// An arm of a binary table.

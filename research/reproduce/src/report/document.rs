@@ -1,3 +1,5 @@
+//! A report as headings, paragraphs, tables and figures, before it becomes Markdown, HTML or LaTeX.
+
 use cmrm_report::Figure;
 
 /// A table of text.

@@ -1,3 +1,5 @@
+//! The parameters of the binary envelope, and their checked form.
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, check_parameter};

@@ -1,3 +1,5 @@
+//! Loss and gradient of a batch of scores, one number per row, with or without the binary envelope.
+
 use super::config::BinaryEnvelope;
 use super::risk::risk;
 use super::threshold::Thresholds;

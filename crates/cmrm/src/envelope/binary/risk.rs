@@ -1,3 +1,5 @@
+//! The risk of both tails of the binary envelope, and its slopes by the probabilities.
+
 use super::config::{BinaryEnvelope, Direction, TailNormaliser};
 use super::threshold::{Thresholds, thresholds};
 use crate::scalar::Scalar;

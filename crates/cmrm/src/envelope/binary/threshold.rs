@@ -1,3 +1,5 @@
+//! Where the two suspicious tails begin: the class-conditional thresholds on the probability of class 1.
+
 use super::config::{BinaryEnvelope, ThresholdKind};
 use crate::scalar::Scalar;
 
