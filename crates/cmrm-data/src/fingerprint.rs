@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use cmrm_files::text::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -96,10 +97,6 @@ impl Fingerprint {
         }
         Fingerprint(hex(&hash.finalize()))
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What a missing cell counts as; no number or text is likely to.

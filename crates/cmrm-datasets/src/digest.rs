@@ -1,24 +1,15 @@
 //! SHA-256 of files and streams.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
+use cmrm_files::text::hex;
 use sha2::{Digest, Sha256};
 
 use super::error::{Result, io};
 
 const BUFFER: usize = 1 << 17;
-
-/// Lower-case hexadecimal of a digest.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
 
 /// SHA-256 of a byte slice, in hexadecimal.
 #[cfg(test)]

@@ -103,7 +103,7 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let mut bytes = [0; SECRET];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-        let secret = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let secret = cmrm_files::text::hex(&bytes);
         let host = listener.local_addr()?.to_string();
         let (places, entrance) = (Places::default(), Entrance::default());
         Ok(Server { listener, secret, host, store: Mutex::new(store), patience: PATIENCE, places, entrance })

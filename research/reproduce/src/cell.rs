@@ -52,7 +52,7 @@ impl Cell {
     /// SHA-256 of settings, data and version.
     pub fn hash(&self) -> String {
         let text = format!("{FORMAT}\n{}\n{}", self.data, self.config.key());
-        Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+        cmrm_files::text::hex(&Sha256::digest(text.as_bytes()))
     }
 
     /// Its name for people.

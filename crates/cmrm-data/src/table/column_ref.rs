@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strsim::osa_distance;
 
 use crate::error::{Error, Problem, Result, quoted};
 
@@ -55,7 +56,7 @@ impl fmt::Display for ColumnRef {
 }
 
 /// At most two of `names` that `wanted` may have meant, closest first: the same but for case and spaces, or within
-/// an edit distance of a third of the length.
+/// an edit distance (insertions, deletions, replacements, swaps of neighbours) of a third of the length.
 pub fn closest<S: AsRef<str>>(wanted: &str, names: &[S]) -> Vec<String> {
     let plain = |text: &str| text.trim().to_lowercase();
     let wanted = plain(wanted);
@@ -68,7 +69,7 @@ pub fn closest<S: AsRef<str>>(wanted: &str, names: &[S]) -> Vec<String> {
             let name = plain(name.as_ref());
             // Lengths alone already rule most names out, and bound the work for very long ones.
             (name.chars().count().abs_diff(length) <= allowed && length <= 200)
-                .then(|| (edit_distance(&wanted, &name), position))
+                .then(|| (osa_distance(&wanted, &name), position))
         })
         .filter(|&(distance, _)| distance <= allowed && distance < length.max(1))
         .collect();
@@ -76,36 +77,9 @@ pub fn closest<S: AsRef<str>>(wanted: &str, names: &[S]) -> Vec<String> {
     near.into_iter().take(2).map(|(_, position)| names[position].as_ref().to_string()).collect()
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before_last: Vec<usize> = vec![0; b.len() + 1];
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let replaced = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = replaced.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before_last[j - 2] + 1);
-            }
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distances_are_the_textbook_ones() {
-        for (a, b, distance) in [("kitten", "sitting", 3), ("", "abc", 3), ("lable", "label", 1), ("same", "same", 0)] {
-            assert_eq!(edit_distance(a, b), distance, "{a} {b}");
-            assert_eq!(edit_distance(b, a), distance, "{b} {a}");
-        }
-    }
 
     #[test]
     fn columns_are_found_by_name_then_by_position() {

@@ -71,7 +71,7 @@ impl Probed {
             let bytes: Vec<u8> = labels.iter().flat_map(|label| label.to_le_bytes()).collect();
             hash.update(&bytes);
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        cmrm_files::text::hex(&hash.finalize())
     }
 }
 

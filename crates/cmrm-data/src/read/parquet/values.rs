@@ -1,5 +1,6 @@
 //! The values of one column chunk, into a column.
 
+use cmrm_files::text::hex;
 use half::f16;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
@@ -167,12 +168,11 @@ fn big_endian(bytes: &[u8]) -> f64 {
 }
 
 fn uuid(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for (at, byte) in bytes.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
+    let mut text = hex(bytes);
+    for at in [20, 16, 12, 8] {
+        if at < text.len() {
+            text.insert(at, '-');
         }
-        text.push_str(&format!("{byte:02x}"));
     }
     text
 }
