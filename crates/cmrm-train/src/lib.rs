@@ -4,6 +4,7 @@
 //! alone, element-wise work rounds alike everywhere, and every sum is taken in one fixed order.
 
 mod aligned;
+mod checked;
 pub mod error;
 pub mod matmul;
 pub mod model;
@@ -15,6 +16,7 @@ pub mod stored;
 pub mod train;
 pub mod tune;
 
+pub use checked::Checked;
 pub use error::{Error, Result};
 pub use predict::Model;
 pub use stop::Stop;

@@ -113,18 +113,11 @@ impl From<ScheduleConfig> for Flat {
     }
 }
 
-/// A checked schedule.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Schedule {
-    config: ScheduleConfig,
-    base: f64,
-}
-
-impl Schedule {
-    /// Checks `config` and the base learning rate.
-    pub fn new(config: ScheduleConfig, base: f64) -> Result<Self> {
+impl ScheduleConfig {
+    /// The schedule with this base learning rate; refuses settings out of range.
+    pub fn validate(&self, base: f64) -> Result<Schedule> {
         check_parameter("learning rate", base, base > 0.0 && base.is_finite(), "a finite number above 0")?;
-        match &config.decay {
+        match &self.decay {
             Decay::Constant => {}
             Decay::Step { milestones, gamma } => {
                 check_parameter("gamma", *gamma, *gamma > 0.0 && *gamma <= 1.0, "above 0 and at most 1")?;
@@ -139,9 +132,18 @@ impl Schedule {
                 check_parameter("floor_fraction", *floor_fraction, (0.0..=1.0).contains(floor_fraction), "0 to 1")?;
             }
         }
-        Ok(Schedule { config, base })
+        Ok(Schedule { config: self.clone(), base })
     }
+}
 
+/// A checked schedule; [`ScheduleConfig::validate`] makes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule {
+    config: ScheduleConfig,
+    base: f64,
+}
+
+impl Schedule {
     /// The base learning rate.
     pub fn base(&self) -> f64 {
         self.base
@@ -190,7 +192,7 @@ mod tests {
     use super::*;
 
     fn schedule(text: &str) -> Schedule {
-        Schedule::new(serde_json::from_str(text).unwrap(), 0.1).unwrap()
+        serde_json::from_str::<ScheduleConfig>(text).unwrap().validate(0.1).unwrap()
     }
 
     #[test]
@@ -260,10 +262,10 @@ mod tests {
             r#"{"kind":"step","milestones":[5],"gamma":1.5}"#,
             r#"{"kind":"cosine","floor_fraction":-0.1}"#,
         ] {
-            assert!(Schedule::new(serde_json::from_str(text).unwrap(), 0.1).is_err(), "{text}");
+            assert!(serde_json::from_str::<ScheduleConfig>(text).unwrap().validate(0.1).is_err(), "{text}");
         }
         for base in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(Schedule::new(ScheduleConfig::default(), base).is_err());
+            assert!(ScheduleConfig::default().validate(base).is_err());
         }
     }
 }

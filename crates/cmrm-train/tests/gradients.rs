@@ -51,7 +51,7 @@ fn check(config: &ModelConfig, loss: LossConfig, classes: usize, copies: usize) 
     let x: Vec<f64> = (0..ROWS * INPUTS).map(|_| rng.normal()).collect();
     let labels: Vec<u32> = (0..ROWS).map(|_| rng.below(classes) as u32).collect();
     let seeds: Vec<u64> = (0..copies as u64).collect();
-    let mut network = Network::<f64>::new(config, INPUTS, classes, &seeds).unwrap();
+    let mut network = Network::<f64>::new(&config.validate().unwrap(), INPUTS, classes, &seeds).unwrap();
     for p in network.parameters_mut() {
         *p += 0.3 * rng.normal();
     }
@@ -97,11 +97,11 @@ fn copies_side_by_side_give_what_each_gives_alone() {
     let config = ModelConfig::mlp(&[16, 8]);
     let mut rng = Rng::new(1, 0);
     let x: Vec<f64> = (0..50 * INPUTS).map(|_| rng.normal()).collect();
-    let together = Network::<f64>::new(&config, INPUTS, 3, &[5, 6, 7]).unwrap();
+    let together = Network::<f64>::new(&config.validate().unwrap(), INPUTS, 3, &[5, 6, 7]).unwrap();
     let mut work = Workspace::default();
     together.forward(&x, None, false, &mut work).unwrap();
     for copy in 0..3 {
-        let alone = Network::<f64>::new(&config, INPUTS, 3, &[5 + copy as u64]).unwrap();
+        let alone = Network::<f64>::new(&config.validate().unwrap(), INPUTS, 3, &[5 + copy as u64]).unwrap();
         assert_eq!(alone.parameters(), together.parameters_of(copy));
         let mut alone_work = Workspace::default();
         alone.forward(&x, None, false, &mut alone_work).unwrap();

@@ -87,7 +87,7 @@ fn single_precision_gets_as_far_as_it_can() {
 
 /// Runs step by step and checks the Wolfe conditions from the outside; returns the number of steps.
 fn check_wolfe(config: LbfgsConfig, x: &mut [f64], mut objective: impl FnMut(&[f64], &mut [f64]) -> f64) -> u64 {
-    let mut state = LbfgsState::new(config, x.len()).unwrap();
+    let mut state = LbfgsState::new(config.validate().unwrap(), x.len());
     loop {
         let (old, mut old_gradient) = (x.to_vec(), vec![0.0; x.len()]);
         let old_loss = objective(x, &mut old_gradient);
@@ -156,13 +156,13 @@ proptest! {
         let report = run(config, &mut whole, objective);
 
         let mut parts = start;
-        let mut state = LbfgsState::new(config, parts.len()).unwrap();
+        let mut state = LbfgsState::new(config.validate().unwrap(), parts.len());
         for _ in 0..cut {
             state.step(&mut parts, &mut objective).unwrap();
         }
         let text = serde_json::to_string(&state.snapshot()).unwrap();
         let snapshot: Snapshot<f64> = serde_json::from_str(&text).unwrap();
-        let mut state = LbfgsState::new(config, parts.len()).unwrap();
+        let mut state = LbfgsState::new(config.validate().unwrap(), parts.len());
         state.restore(&snapshot).unwrap();
         prop_assert_eq!(state.snapshot(), snapshot);
         let status = loop {
@@ -243,14 +243,14 @@ fn limits_hold_and_can_be_raised_on_resuming() {
     }
     let mut x = start;
     let mut objective = |x: &[f64], g: &mut [f64]| Ok(rosenbrock(x, g));
-    let mut short = LbfgsState::new(LbfgsConfig { max_iterations: 5, ..exact() }, 2).unwrap();
+    let mut short = LbfgsState::new(LbfgsConfig { max_iterations: 5, ..exact() }.validate().unwrap(), 2);
     while short.step(&mut x, &mut objective).unwrap().status.is_none() {}
     assert_eq!((short.status(), short.iterations()), (Some(LbfgsStatus::IterationLimit), 5));
     let held = x;
     assert_eq!(short.step(&mut x, &mut objective).unwrap().status, Some(LbfgsStatus::IterationLimit));
     assert_eq!(x, held);
 
-    let mut long = LbfgsState::new(exact(), 2).unwrap();
+    let mut long = LbfgsState::new(exact().validate().unwrap(), 2);
     long.restore(&short.snapshot()).unwrap();
     while long.step(&mut x, &mut objective).unwrap().status.is_none() {}
     let mut whole = start;
@@ -300,7 +300,7 @@ fn the_observer_can_stop_and_errors_come_through() {
 #[test]
 fn a_changed_objective_is_evaluated_again() {
     let mut x = [5.0f64];
-    let mut state = LbfgsState::new(exact(), 1).unwrap();
+    let mut state = LbfgsState::new(exact().validate().unwrap(), 1);
     for target in [1.0, 2.0] {
         let mut objective = |x: &[f64], g: &mut [f64]| {
             g[0] = 2.0 * (x[0] - target);
@@ -324,10 +324,11 @@ fn bad_settings_and_foreign_snapshots_are_refused() {
         LbfgsConfig { gradient_tolerance: f64::NAN, ..good },
         LbfgsConfig { loss_noise: Some(-1.0), ..good },
     ] {
-        assert!(LbfgsState::<f32>::new(bad, 3).is_err(), "{bad:?}");
+        assert!(bad.validate().is_err(), "{bad:?}");
     }
-    let snapshot = LbfgsState::<f64>::new(good, 4).unwrap().snapshot();
-    let mut state = LbfgsState::<f64>::new(good, 3).unwrap();
+    let good = good.validate().unwrap();
+    let snapshot = LbfgsState::<f64>::new(good, 4).snapshot();
+    let mut state = LbfgsState::<f64>::new(good, 3);
     assert!(state.restore(&snapshot).unwrap_err().to_string().contains("expected 3, found 4"));
     let own = state.snapshot();
     for name in own.counters.keys() {
@@ -344,5 +345,5 @@ fn bad_settings_and_foreign_snapshots_are_refused() {
     assert!(state.restore(&broken).is_err());
     assert!(state.step(&mut [0.0; 2], &mut |_: &[f64], _: &mut [f64]| Ok(0.0)).is_err());
     // No parameters at all: nothing to do, which is an end.
-    assert_eq!(run(good, &mut [] as &mut [f64], |_, _| Ok(1.0)).status, LbfgsStatus::GradientTolerance);
+    assert_eq!(run(*good, &mut [] as &mut [f64], |_, _| Ok(1.0)).status, LbfgsStatus::GradientTolerance);
 }

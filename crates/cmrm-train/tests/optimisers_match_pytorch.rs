@@ -2,7 +2,7 @@
 
 use cmrm::Scalar;
 use cmrm_train::optim::{DecayMask, Optimiser, OptimiserConfig, Snapshot};
-use cmrm_train::schedule::{Schedule, ScheduleConfig};
+use cmrm_train::schedule::ScheduleConfig;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -37,7 +37,8 @@ fn cast<T: Scalar>(values: &[f64]) -> Vec<T> {
 fn optimiser<T: Scalar>(steps: &Steps, run: &Run) -> Optimiser<T> {
     let length = steps.initial.len();
     let biases = if run.masked { steps.decayed..length } else { length..length };
-    Optimiser::new(&run.config, DecayMask::sparing(length, std::slice::from_ref(&biases)).unwrap()).unwrap()
+    let mask = DecayMask::sparing(length, std::slice::from_ref(&biases)).unwrap();
+    Optimiser::new(run.config.validate().unwrap(), mask)
 }
 
 fn rate(steps: &Steps, run: &Run, step: usize) -> f64 {
@@ -121,11 +122,11 @@ fn the_width_of_the_vector_does_not_matter() {
     let gradient: Vec<f32> = (0..1000).map(|i| (i as f32 * 0.7).sin()).collect();
     let start: Vec<f32> = (0..1000).map(|i| (i as f32 * 0.3).cos()).collect();
     for text in [r#"{"kind":"adam"}"#, r#"{"kind":"sgd","momentum":0.9}"#, r#"{"kind":"adamw"}"#] {
-        let config: OptimiserConfig = serde_json::from_str(text).unwrap();
+        let config = serde_json::from_str::<OptimiserConfig>(text).unwrap().validate().unwrap();
         let (mut whole, mut parts) = (start.clone(), start.clone());
-        let mut one = Optimiser::new(&config, DecayMask::all(1000)).unwrap();
+        let mut one = Optimiser::new(config, DecayMask::all(1000));
         let mut many: Vec<_> =
-            parts.chunks(37).map(|part| Optimiser::new(&config, DecayMask::all(part.len())).unwrap()).collect();
+            parts.chunks(37).map(|part| Optimiser::new(config, DecayMask::all(part.len()))).collect();
         for _ in 0..5 {
             one.step(&mut whole, &gradient, 0.01).unwrap();
             for ((optimiser, part), gradient) in many.iter_mut().zip(parts.chunks_mut(37)).zip(gradient.chunks(37)) {
@@ -138,8 +139,9 @@ fn the_width_of_the_vector_does_not_matter() {
 
 #[test]
 fn wrong_inputs_are_refused_and_change_nothing() {
-    let config: OptimiserConfig = serde_json::from_str(r#"{"kind":"adam"}"#).unwrap();
-    let mut adam = Optimiser::<f32>::new(&config, DecayMask::all(3)).unwrap();
+    let checked = |text: &str| serde_json::from_str::<OptimiserConfig>(text).unwrap().validate().unwrap();
+    let config = checked(r#"{"kind":"adam"}"#);
+    let mut adam = Optimiser::<f32>::new(config, DecayMask::all(3));
     let mut parameters = [1.0f32, 2.0, 3.0];
     let error = adam.step(&mut parameters, &[0.0; 2], 0.1).unwrap_err().to_string();
     assert!(error.contains("expected 3, found 2"), "{error}");
@@ -149,13 +151,11 @@ fn wrong_inputs_are_refused_and_change_nothing() {
     }
     assert_eq!((parameters, adam.steps()), ([1.0, 2.0, 3.0], 0));
 
-    let sgd: OptimiserConfig = serde_json::from_str(r#"{"kind":"sgd","momentum":0.9}"#).unwrap();
-    let other = Optimiser::<f32>::new(&sgd, DecayMask::all(3)).unwrap();
+    let other = Optimiser::<f32>::new(checked(r#"{"kind":"sgd","momentum":0.9}"#), DecayMask::all(3));
     assert!(adam.restore(&other.snapshot()).unwrap_err().to_string().contains("expected adam, found sgd"));
-    let longer = Optimiser::<f32>::new(&config, DecayMask::all(4)).unwrap();
+    let longer = Optimiser::<f32>::new(config, DecayMask::all(4));
     assert!(adam.restore(&longer.snapshot()).unwrap_err().to_string().contains("expected 3, found 4"));
-    let mut plain =
-        Optimiser::<f32>::new(&serde_json::from_str(r#"{"kind":"sgd"}"#).unwrap(), DecayMask::all(3)).unwrap();
+    let mut plain = Optimiser::<f32>::new(checked(r#"{"kind":"sgd"}"#), DecayMask::all(3));
     assert!(plain.restore(&other.snapshot()).is_err());
 }
 
@@ -173,7 +173,6 @@ fn settings_out_of_range_are_refused() {
     ] {
         let config: OptimiserConfig = serde_json::from_str(text).unwrap();
         assert!(config.validate().is_err(), "{text}");
-        assert!(Optimiser::<f64>::new(&config, DecayMask::all(1)).is_err(), "{text}");
     }
     assert!(serde_json::from_str::<OptimiserConfig>(r#"{"kind":"adam","beta3":0.9}"#).is_err());
     assert!(serde_json::from_str::<OptimiserConfig>(r#"{"kind":"rmsprop"}"#).is_err());
@@ -197,7 +196,7 @@ fn schedules_follow_pytorch() {
     let recorded: Schedules = serde_json::from_str(include_str!("reference/schedules.json")).unwrap();
     assert_eq!(recorded.cases.len(), 7);
     for case in recorded.cases {
-        let schedule = Schedule::new(case.config.clone(), recorded.base).unwrap();
+        let schedule = case.config.validate(recorded.base).unwrap();
         for (epoch, &theirs) in case.rates.iter().enumerate() {
             // Three steps per epoch, all at the epoch's rate.
             for step in 3 * epoch as u64..3 * (epoch as u64 + 1) {

@@ -23,12 +23,12 @@ fn repeat_runs<T: Scalar>(key: &str) -> f64 {
     let widths: Vec<usize> = numbers::<f64>(&trace["layers"]).into_iter().map(|w| w as usize).collect();
     let (inputs, classes) = (widths[0], widths[2]);
     let config = ModelConfig::mlp(&widths[1..2]);
-    let layout = Layout::new(&config, inputs, classes, 1).unwrap();
+    let layout = Layout::new(&config.validate().unwrap(), inputs, classes, 1).unwrap();
     let mut worst = 0.0f64;
     for run in trace["runs"].as_array().unwrap() {
         let mut network = Network::from_parameters(layout.clone(), numbers::<T>(&trace["initial"])).unwrap();
         let settings: OptimiserConfig = serde_json::from_value(run["config"].clone()).unwrap();
-        let mut optimiser = Optimiser::new(&settings, DecayMask::all(layout.parameters())).unwrap();
+        let mut optimiser = Optimiser::new(settings.validate().unwrap(), DecayMask::all(layout.parameters()));
         let losses: Vec<f64> = numbers(&run[key]["losses"]);
         let mut work = Workspace::default();
         let mut gradient = vec![T::ZERO; layout.parameters()];

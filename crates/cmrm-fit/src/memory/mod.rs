@@ -46,7 +46,7 @@ impl Need {
     pub fn of_fit(config: &FitConfig, prepared: &Prepared) -> Result<Self> {
         let (data, split) = (&prepared.data, &prepared.split);
         let (train, arms) = (config.train_config(), arms(config).len());
-        let layout = Layout::new(&train.model, data.width(), data.classes.len(), arms)?;
+        let layout = Layout::new(&train.model.validate()?, data.width(), data.classes.len(), arms)?;
         let rows = split.train.len();
         // L-BFGS takes all rows at once and one arm after the other.
         let (batch, beside) = match train.method {

@@ -3,6 +3,7 @@
 use cmrm::error::check_parameter;
 use serde::{Deserialize, Serialize};
 
+use crate::checked::Checked;
 use crate::error::Result;
 
 /// What stands on top of the hidden layers.
@@ -67,8 +68,9 @@ impl ModelConfig {
         ModelConfig { hidden: hidden.to_vec(), init: Init::Kaiming, ..ModelConfig::linear() }
     }
 
-    /// Refuses widths, dropout rates and starts that cannot work.
-    pub fn validate(&self) -> Result<()> {
+    /// The checked form, from which a [`Layout`](super::Layout) or [`Network`](super::Network) is made; refuses widths,
+    /// dropout rates and starts that cannot work.
+    pub fn validate(&self) -> Result<Checked<Self>> {
         for &width in &self.hidden {
             let holds = (1..=Self::MAX_WIDTH).contains(&width);
             check_parameter("hidden width", width as f64, holds, "1 to 1,048,576 units")?;
@@ -81,6 +83,12 @@ impl ModelConfig {
             starts,
             "0 with a linear or score head; choose init = \"kaiming\"",
         )?;
-        Ok(())
+        Ok(Checked::new(self.clone()))
+    }
+}
+
+impl Default for ModelConfig {
+    fn default() -> Self {
+        ModelConfig::linear()
     }
 }

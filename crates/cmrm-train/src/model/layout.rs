@@ -5,6 +5,7 @@ use std::ops::Range;
 use cmrm::error::check_parameter;
 
 use super::config::{Head, ModelConfig};
+use crate::checked::Checked;
 use crate::error::Result;
 
 /// One layer of all copies: weights `[copies · outputs, inputs]`, then biases `[copies · outputs]`, in one flat vector.
@@ -70,8 +71,7 @@ impl Layout {
     pub const MAX_PARAMETERS: usize = 1 << 31;
 
     /// The layout of `copies` copies of `config` for rows of `inputs` numbers.
-    pub fn new(config: &ModelConfig, inputs: usize, classes: usize, copies: usize) -> Result<Self> {
-        config.validate()?;
+    pub fn new(config: &Checked<ModelConfig>, inputs: usize, classes: usize, copies: usize) -> Result<Self> {
         check_parameter("inputs", inputs as f64, inputs >= 1, "at least one feature")?;
         check_parameter("classes", classes as f64, classes >= 2, "at least two classes")?;
         check_parameter("copies", copies as f64, copies >= 1, "at least one copy")?;

@@ -10,6 +10,7 @@ use super::forward::forward_block;
 use super::init::initialise;
 use super::layout::Layout;
 use crate::aligned::Aligned;
+use crate::checked::Checked;
 use crate::error::Result;
 use crate::stop::Stop;
 
@@ -97,7 +98,7 @@ impl<T: Scalar> Workspace<T> {
 
 impl<T: Scalar> Network<T> {
     /// One copy for each seed.
-    pub fn new(config: &ModelConfig, inputs: usize, classes: usize, seeds: &[u64]) -> Result<Self> {
+    pub fn new(config: &Checked<ModelConfig>, inputs: usize, classes: usize, seeds: &[u64]) -> Result<Self> {
         let layout = Layout::new(config, inputs, classes, seeds.len())?;
         let mut parameters = vec![T::ZERO; layout.parameters()];
         for (copy, &seed) in seeds.iter().enumerate() {

@@ -8,6 +8,7 @@ use super::sgd::{check_decay, check_step};
 use super::snapshot::Snapshot;
 use super::vector::vectorised;
 use crate::aligned::Aligned;
+use crate::checked::Checked;
 use crate::error::Result;
 use cmrm::Scalar;
 
@@ -52,19 +53,21 @@ impl Default for AdamWConfig {
 }
 
 impl AdamConfig {
-    /// Refuses settings out of range.
-    pub fn validate(&self) -> Result<()> {
+    /// The checked form, from which [`Adam`] is made; refuses settings out of range.
+    pub fn validate(&self) -> Result<Checked<Self>> {
         check_parameter("beta1", self.beta1, (0.0..1.0).contains(&self.beta1), "0 to below 1")?;
         check_parameter("beta2", self.beta2, (0.0..1.0).contains(&self.beta2), "0 to below 1")?;
         check_parameter("eps", self.eps, self.eps > 0.0 && self.eps.is_finite(), "a finite number above 0")?;
-        check_decay(self.weight_decay)
+        check_decay(self.weight_decay)?;
+        Ok(Checked::new(*self))
     }
 }
 
 impl AdamWConfig {
-    /// Refuses settings out of range.
-    pub fn validate(&self) -> Result<()> {
-        self.shared().validate()
+    /// The checked form, from which [`Adam`] is made; refuses settings out of range.
+    pub fn validate(&self) -> Result<Checked<Self>> {
+        self.shared().validate()?;
+        Ok(Checked::new(*self))
     }
 
     fn shared(&self) -> AdamConfig {
@@ -82,7 +85,7 @@ impl AdamWConfig {
 /// root, which saves one of two divisions per parameter and moves the last bit at most.
 #[derive(Debug, Clone)]
 pub struct Adam<T> {
-    config: AdamConfig,
+    config: Checked<AdamConfig>,
     decoupled: bool,
     mask: DecayMask,
     mean: Aligned<T>,
@@ -105,21 +108,20 @@ struct Factors<T> {
 
 impl<T: Scalar> Adam<T> {
     /// Adam for the parameters that `mask` describes.
-    pub fn new(config: AdamConfig, mask: DecayMask) -> Result<Self> {
+    pub fn new(config: Checked<AdamConfig>, mask: DecayMask) -> Self {
         Self::build(config, false, mask)
     }
 
     /// AdamW for the parameters that `mask` describes.
-    pub fn decoupled(config: AdamWConfig, mask: DecayMask) -> Result<Self> {
-        Self::build(config.shared(), true, mask)
+    pub fn decoupled(config: Checked<AdamWConfig>, mask: DecayMask) -> Self {
+        Self::build(Checked::new(config.shared()), true, mask)
     }
 
-    fn build(config: AdamConfig, decoupled: bool, mask: DecayMask) -> Result<Self> {
-        config.validate()?;
+    fn build(config: Checked<AdamConfig>, decoupled: bool, mask: DecayMask) -> Self {
         let length = mask.len();
         let mask = if config.weight_decay == 0.0 { mask.merged() } else { mask };
         let zeros = Aligned::from(&vec![T::ZERO; length][..]);
-        Ok(Adam { config, decoupled, mask, mean: zeros.clone(), square: zeros, steps: 0 })
+        Adam { config, decoupled, mask, mean: zeros.clone(), square: zeros, steps: 0 }
     }
 
     /// Number of steps taken.
@@ -145,7 +147,7 @@ impl<T: Scalar> Adam<T> {
     }
 
     fn factors(&self, lr: f64) -> Factors<T> {
-        let AdamConfig { beta1, beta2, eps, weight_decay } = self.config;
+        let AdamConfig { beta1, beta2, eps, weight_decay } = *self.config;
         let time = self.steps as f64;
         let (coupled, decoupled) = if self.decoupled { (0.0, weight_decay) } else { (weight_decay, 0.0) };
         Factors {

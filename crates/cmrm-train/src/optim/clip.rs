@@ -19,7 +19,7 @@ pub enum Clip {
 
 impl Clip {
     /// Refuses a bound that is not a positive number.
-    pub fn validate(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         let (name, bound) = match *self {
             Clip::Norm(bound) => ("clip norm", bound),
             Clip::Value(bound) => ("clip value", bound),
@@ -99,9 +99,9 @@ mod tests {
     #[test]
     fn bounds_are_checked() {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(Clip::Norm(bad).validate().is_err());
-            assert!(Clip::Value(bad).validate().is_err());
+            assert!(Clip::Norm(bad).check().is_err());
+            assert!(Clip::Value(bad).check().is_err());
         }
-        assert!(Clip::Norm(1.0).validate().is_ok());
+        assert!(Clip::Norm(1.0).check().is_ok());
     }
 }

@@ -23,6 +23,7 @@ pub use lbfgs::{LbfgsConfig, LbfgsReport, LbfgsState, LbfgsStatus, Preconditione
 pub use sgd::{Sgd, SgdConfig};
 pub use snapshot::Snapshot;
 
+use crate::checked::Checked;
 use crate::error::Result;
 
 /// Which stochastic optimiser, and its settings. The learning rate belongs to the [schedule](crate::schedule).
@@ -38,22 +39,31 @@ pub enum OptimiserConfig {
 }
 
 impl OptimiserConfig {
+    /// The checked form, from which an [`Optimiser`] is made; refuses settings out of range.
+    pub fn validate(&self) -> Result<Checked<Self>> {
+        match self {
+            OptimiserConfig::Sgd(config) => drop(config.validate()?),
+            OptimiserConfig::Adam(config) => drop(config.validate()?),
+            OptimiserConfig::AdamW(config) => drop(config.validate()?),
+        }
+        Ok(Checked::new(*self))
+    }
+}
+
+impl Default for OptimiserConfig {
+    fn default() -> Self {
+        OptimiserConfig::Adam(AdamConfig::default())
+    }
+}
+
+impl Checked<OptimiserConfig> {
     /// The same settings without weight decay, for biases.
-    pub fn without_decay(&self) -> Self {
-        match *self {
+    pub fn without_decay(self) -> Self {
+        Checked::new(match *self {
             OptimiserConfig::Sgd(config) => OptimiserConfig::Sgd(SgdConfig { weight_decay: 0.0, ..config }),
             OptimiserConfig::Adam(config) => OptimiserConfig::Adam(AdamConfig { weight_decay: 0.0, ..config }),
             OptimiserConfig::AdamW(config) => OptimiserConfig::AdamW(AdamWConfig { weight_decay: 0.0, ..config }),
-        }
-    }
-
-    /// Refuses settings out of range.
-    pub fn validate(&self) -> Result<()> {
-        match self {
-            OptimiserConfig::Sgd(config) => config.validate(),
-            OptimiserConfig::Adam(config) => config.validate(),
-            OptimiserConfig::AdamW(config) => config.validate(),
-        }
+        })
     }
 }
 
@@ -68,12 +78,12 @@ pub enum Optimiser<T> {
 
 impl<T: Scalar> Optimiser<T> {
     /// The optimiser that `config` asks for, for the parameters that `mask` describes.
-    pub fn new(config: &OptimiserConfig, mask: DecayMask) -> Result<Self> {
-        Ok(match *config {
-            OptimiserConfig::Sgd(config) => Optimiser::Sgd(Sgd::new(config, mask)?),
-            OptimiserConfig::Adam(config) => Optimiser::Adam(Adam::new(config, mask)?),
-            OptimiserConfig::AdamW(config) => Optimiser::Adam(Adam::decoupled(config, mask)?),
-        })
+    pub fn new(config: Checked<OptimiserConfig>, mask: DecayMask) -> Self {
+        match *config {
+            OptimiserConfig::Sgd(config) => Optimiser::Sgd(Sgd::new(Checked::new(config), mask)),
+            OptimiserConfig::Adam(config) => Optimiser::Adam(Adam::new(Checked::new(config), mask)),
+            OptimiserConfig::AdamW(config) => Optimiser::Adam(Adam::decoupled(Checked::new(config), mask)),
+        }
     }
 
     /// One step with learning rate `lr`. Refused without a change if the lengths are wrong or `lr` is not a finite

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::decay::DecayMask;
 use super::snapshot::{Snapshot, mismatch};
 use super::vector::vectorised;
+use crate::checked::Checked;
 use crate::error::Result;
 use cmrm::Scalar;
 
@@ -22,14 +23,14 @@ pub struct SgdConfig {
 }
 
 impl SgdConfig {
-    /// Refuses settings out of range.
-    pub fn validate(&self) -> Result<()> {
+    /// The checked form, from which [`Sgd`] is made; refuses settings out of range.
+    pub fn validate(&self) -> Result<Checked<Self>> {
         check_parameter("momentum", self.momentum, (0.0..1.0).contains(&self.momentum), "0 to below 1")?;
         check_decay(self.weight_decay)?;
         if self.nesterov && self.momentum == 0.0 {
             return Err(Error::Parameter { name: "momentum", value: 0.0, expected: "above 0 with nesterov" }.into());
         }
-        Ok(())
+        Ok(Checked::new(*self))
     }
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn check_step(expected: usize, parameters: usize, gradient: usize, lr
 /// The first v is the first g. Without momentum there is no buffer.
 #[derive(Debug, Clone)]
 pub struct Sgd<T> {
-    config: SgdConfig,
+    config: Checked<SgdConfig>,
     mask: DecayMask,
     velocity: Vec<T>,
     steps: u64,
@@ -60,11 +61,10 @@ pub struct Sgd<T> {
 
 impl<T: Scalar> Sgd<T> {
     /// Optimiser for the parameters that `mask` describes.
-    pub fn new(config: SgdConfig, mask: DecayMask) -> Result<Self> {
-        config.validate()?;
+    pub fn new(config: Checked<SgdConfig>, mask: DecayMask) -> Self {
         let velocity = if config.momentum == 0.0 { Vec::new() } else { vec![T::default(); mask.len()] };
         let mask = if config.weight_decay == 0.0 { mask.merged() } else { mask };
-        Ok(Sgd { config, mask, velocity, steps: 0 })
+        Sgd { config, mask, velocity, steps: 0 }
     }
 
     /// Number of steps taken.

@@ -76,7 +76,7 @@ impl<T: Scalar> Model<T> {
             "a finite positive number",
         )?;
         let config = ModelConfig { hidden: header.hidden, head: header.head, dropout: 0.0, init: Init::Kaiming };
-        let layout = Layout::new(&config, header.inputs, header.classes, 1)?;
+        let layout = Layout::new(&config.validate()?, header.inputs, header.classes, 1)?;
         // The tensors are read first, so that a header alone cannot ask for memory.
         let mut parameters = Vec::new();
         for (l, layer) in layout.layers.iter().enumerate() {

@@ -3,6 +3,7 @@
 use cmrm::error::check_parameter;
 use serde::{Deserialize, Serialize};
 
+use crate::checked::Checked;
 use crate::error::Result;
 use crate::model::ModelConfig;
 use crate::optim::{Clip, LbfgsConfig, OptimiserConfig};
@@ -25,6 +26,12 @@ pub enum Method {
     },
     /// All rows at once by L-BFGS; an epoch is one iteration, the threshold is that of the whole set.
     FullBatch(LbfgsConfig),
+}
+
+impl Default for Method {
+    fn default() -> Self {
+        Method::FullBatch(LbfgsConfig::default())
+    }
 }
 
 /// Weights of the classes in the base loss and in the risk.
@@ -82,29 +89,65 @@ pub struct TrainConfig {
     pub keep_history: bool,
 }
 
+impl Default for TrainConfig {
+    /// A linear model, brought to the optimum by L-BFGS. The penalty keeps wrong labels from being learned by heart.
+    fn default() -> Self {
+        TrainConfig {
+            model: ModelConfig::default(),
+            method: Method::default(),
+            epochs: 1000,
+            l2: 0.01,
+            clip: None,
+            class_weights: ClassWeights::default(),
+            selection: Selection::default(),
+            seed: 0,
+            keep_history: false,
+        }
+    }
+}
+
+/// A checked [`TrainConfig`], its parts in the form from which a [`Trainer`](super::Trainer) is built.
+#[derive(Debug, Clone)]
+pub struct CheckedTraining {
+    pub(super) config: TrainConfig,
+    pub(super) model: Checked<ModelConfig>,
+    pub(super) method: CheckedMethod,
+}
+
+/// The checked form of a [`Method`].
+#[derive(Debug, Clone)]
+pub(super) enum CheckedMethod {
+    Stochastic { optimiser: Checked<OptimiserConfig>, schedule: Schedule, batch_rows: Option<usize> },
+    FullBatch(Checked<LbfgsConfig>),
+}
+
 impl TrainConfig {
-    /// Refuses settings that cannot work.
-    pub fn validate(&self) -> Result<()> {
-        self.model.validate()?;
+    /// The checked form; refuses settings that cannot work.
+    pub fn validate(&self) -> Result<CheckedTraining> {
+        let model = self.model.validate()?;
         check_parameter("epochs", self.epochs as f64, self.epochs >= 1, "at least one epoch")?;
         check_parameter("l2", self.l2, self.l2 >= 0.0 && self.l2.is_finite(), "a finite number, at least 0")?;
         if let Some(clip) = &self.clip {
-            clip.validate()?;
+            clip.check()?;
         }
-        match &self.method {
+        let method = match &self.method {
             Method::Stochastic { optimiser, learning_rate, schedule, batch_rows } => {
-                optimiser.validate()?;
-                Schedule::new(schedule.clone(), *learning_rate)?;
+                let optimiser = optimiser.validate()?;
+                let schedule = schedule.validate(*learning_rate)?;
                 if let Some(rows) = batch_rows {
                     check_parameter("batch rows", *rows as f64, *rows >= 1, "at least one row")?;
                 }
+                CheckedMethod::Stochastic { optimiser, schedule, batch_rows: *batch_rows }
             }
             Method::FullBatch(config) => {
-                config.validate()?;
+                let config = config.validate()?;
                 let none = self.model.dropout == 0.0;
                 check_parameter("dropout", self.model.dropout, none, "0 with L-BFGS, which needs a fixed objective")?;
+                // Epochs are the limit of iterations here.
+                let config = LbfgsConfig { max_iterations: self.epochs as u64, ..*config };
+                CheckedMethod::FullBatch(config.validate()?)
             }
-        }
-        Ok(())
+        };
+        Ok(CheckedTraining { config: self.clone(), model, method })
     }
 }

@@ -10,6 +10,7 @@ use super::diverged::{Place, explain};
 use super::evaluate::{ArmOutcome, Targets, evaluate_arm};
 use super::stochastic::Epoch;
 use super::trainer::{EpochRun, EpochSums};
+use crate::checked::Checked;
 use crate::error::Result;
 use crate::model::{Head, Layout, Network, Workspace};
 use crate::optim::{LbfgsConfig, LbfgsState, Preconditioner};
@@ -27,24 +28,22 @@ pub(crate) struct FullBatchArm<T> {
 #[derive(Debug)]
 pub(crate) struct FullBatch<T> {
     pub arms: Vec<FullBatchArm<T>>,
-    config: LbfgsConfig,
+    config: Checked<LbfgsConfig>,
     /// What the rows tell of the curvature, once the first epoch has shown them.
     preconditioner: Option<Option<Arc<Preconditioner<T>>>>,
     work: Workspace<T>,
 }
 
 impl<T: Scalar> FullBatch<T> {
-    pub fn new(network: &Network<T>, config: LbfgsConfig, epochs: usize) -> Result<Self> {
-        // Epochs are the limit of iterations here.
-        let config = LbfgsConfig { max_iterations: epochs as u64, ..config };
+    pub fn new(network: &Network<T>, config: Checked<LbfgsConfig>) -> Self {
         let arms = (0..network.layout().copies)
             .map(|copy| {
                 let network = network.copy(copy);
-                let lbfgs = LbfgsState::new(config, network.parameters().len())?;
-                Ok(FullBatchArm { network, lbfgs, on: false })
+                let lbfgs = LbfgsState::new(config, network.parameters().len());
+                FullBatchArm { network, lbfgs, on: false }
             })
-            .collect::<Result<Vec<_>>>()?;
-        Ok(FullBatch { arms, config, preconditioner: None, work: Workspace::default() })
+            .collect();
+        FullBatch { arms, config, preconditioner: None, work: Workspace::default() }
     }
 
     /// Whether every arm has ended, and with its term on if that comes on at all.
@@ -68,7 +67,7 @@ impl<T: Scalar> FullBatch<T> {
             if due && !arm.on {
                 arm.on = true;
                 if state.fresh_optimiser {
-                    arm.lbfgs = LbfgsState::new(self.config, arm.network.parameters().len())?;
+                    arm.lbfgs = LbfgsState::new(self.config, arm.network.parameters().len());
                 } else {
                     arm.lbfgs.refresh();
                 }

@@ -16,7 +16,7 @@ mod stochastic;
 mod trainer;
 
 pub use arm::{Arm, Term};
-pub use config::{ClassWeights, Method, Selection, TrainConfig};
+pub use config::{CheckedTraining, ClassWeights, Method, Selection, TrainConfig};
 pub use data::Examples;
 pub use record::RowRecord;
 pub(crate) use selection::Best;

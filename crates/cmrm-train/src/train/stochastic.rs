@@ -13,6 +13,7 @@ use super::diverged::{Place, explain};
 use super::evaluate::{ArmOutcome, RowView, Targets, evaluate_arms};
 use super::trainer::{EpochRun, EpochSums};
 use crate::aligned::Aligned;
+use crate::checked::Checked;
 use crate::error::Result;
 use crate::model::{Dropout, Network, Workspace};
 use crate::optim::{Clip, DecayMask, Optimiser, OptimiserConfig};
@@ -60,23 +61,23 @@ pub(crate) struct Epoch<'e, T> {
 impl<T: Scalar> Stochastic<T> {
     pub fn new(
         network: Network<T>,
-        optimiser: &OptimiserConfig,
+        optimiser: Checked<OptimiserConfig>,
         schedule: Schedule,
         batch_rows: Option<usize>,
-    ) -> Result<Self> {
+    ) -> Self {
         let layout = network.layout();
         let parts: Vec<_> = (0..layout.copies).map(|copy| layout.parts_of(copy)).collect();
         let mut optimisers = Vec::with_capacity(layout.copies);
         for parts in &parts {
             let of_arm = parts.iter().map(|(part, is_weights)| {
-                let config = if *is_weights { *optimiser } else { optimiser.without_decay() };
-                Optimiser::new(&config, DecayMask::all(part.len()))
+                let config = if *is_weights { optimiser } else { optimiser.without_decay() };
+                Optimiser::new(config, DecayMask::all(part.len()))
             });
-            optimisers.push(of_arm.collect::<Result<Vec<_>>>()?);
+            optimisers.push(of_arm.collect());
         }
         let gradient = Aligned::from(&vec![T::ZERO; layout.parameters()][..]);
         let batch = Gathered::default();
-        Ok(Stochastic { network, optimisers, parts, schedule, batch_rows, work: Workspace::default(), gradient, batch })
+        Stochastic { network, optimisers, parts, schedule, batch_rows, work: Workspace::default(), gradient, batch }
     }
 
     pub fn run_epoch(&mut self, mut run: Epoch<'_, T>) -> Result<EpochRun> {

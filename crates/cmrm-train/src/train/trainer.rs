@@ -10,7 +10,7 @@ use cmrm::{Matrix, Scalar};
 use serde::{Deserialize, Serialize};
 
 use super::arm::{Arm, ArmState};
-use super::config::{Method, Selection, TrainConfig};
+use super::config::{CheckedMethod, CheckedTraining, Selection, TrainConfig};
 use super::data::Examples;
 use super::engine::Engine;
 use super::evaluate::ArmOutcome;
@@ -22,7 +22,6 @@ use crate::error::{Error, Result};
 use crate::model::Network;
 use crate::optim::{LbfgsStatus, Snapshot};
 use crate::predict::{Model, most_likely};
-use crate::schedule::Schedule;
 use crate::stop::Stop;
 
 /// One arm's figures of one epoch. Losses are means over the rows as training met them.
@@ -162,7 +161,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         train: Examples<'a, T>,
         validation: Option<Examples<'a, T>>,
     ) -> Result<Self> {
-        config.validate()?;
+        let CheckedTraining { config, model, method } = config.validate()?;
         check_parameter("arms", arms.len() as f64, !arms.is_empty(), "at least one arm")?;
         train.check(classes)?;
         if let Some(validation) = &validation {
@@ -177,13 +176,12 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         let counts = train.class_counts(classes);
         let states = arms.iter().map(|arm| ArmState::new(arm, &counts, config.epochs)).collect::<Result<Vec<_>>>()?;
         let seeds: Vec<u64> = arms.iter().map(|arm| arm.seed.unwrap_or(config.seed)).collect();
-        let network = Network::new(&config.model, train.x.columns(), classes, &seeds)?;
-        let engine = match &config.method {
-            Method::Stochastic { optimiser, learning_rate, schedule, batch_rows } => {
-                let schedule = Schedule::new(schedule.clone(), *learning_rate)?;
-                Engine::Stochastic(Box::new(Stochastic::new(network, optimiser, schedule, *batch_rows)?))
+        let network = Network::new(&model, train.x.columns(), classes, &seeds)?;
+        let engine = match method {
+            CheckedMethod::Stochastic { optimiser, schedule, batch_rows } => {
+                Engine::Stochastic(Box::new(Stochastic::new(network, optimiser, schedule, batch_rows)))
             }
-            Method::FullBatch(lbfgs) => Engine::FullBatch(Box::new(FullBatch::new(&network, *lbfgs, config.epochs)?)),
+            CheckedMethod::FullBatch(lbfgs) => Engine::FullBatch(Box::new(FullBatch::new(&network, lbfgs))),
         };
         Ok(Trainer {
             records: arms.iter().map(|_| RowRecord::new(train.rows(), config.keep_history)).collect(),

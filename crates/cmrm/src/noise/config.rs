@@ -123,7 +123,7 @@ impl<'a> NoiseContext<'a> {
 
 impl NoiseConfig {
     /// Checks what can be checked before the data is there. Text that was parsed has passed already.
-    pub fn validate(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         match self {
             NoiseConfig::ClassMap { transitions, .. } => check_transitions(transitions),
             NoiseConfig::Matrix { rows } => matrix_of(rows).map(drop),

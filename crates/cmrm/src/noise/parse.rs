@@ -77,7 +77,7 @@ impl FromStr for NoiseConfig {
             _ => NoiseConfig::Matrix { rows: reader.matrix()? },
         };
         reader.end()?;
-        config.validate().map_err(|error| refuse(text, error.to_string()))?;
+        config.check().map_err(|error| refuse(text, error.to_string()))?;
         Ok(config)
     }
 }

@@ -73,7 +73,7 @@ struct Problem<'a> {
 impl Problem<'_> {
     /// The loss at every evaluation, in their order.
     fn losses(&self, preconditioned: bool) -> Result<Vec<f64>> {
-        let mut network = Network::<f32>::new(&ModelConfig::linear(), self.width, self.classes, &[0])?;
+        let mut network = Network::<f32>::new(&ModelConfig::linear().validate()?, self.width, self.classes, &[0])?;
         let layer = network.layout().layers[0].clone();
         let mut parameters = vec![0.0; network.parameters().len()];
         let config = LbfgsConfig {
@@ -82,7 +82,7 @@ impl Problem<'_> {
             max_iterations: ITERATIONS,
             ..LbfgsConfig::default()
         };
-        let mut state = LbfgsState::new(config, parameters.len())?;
+        let mut state = LbfgsState::new(config.validate()?, parameters.len());
         if preconditioned {
             let preconditioner = Preconditioner::of_rows(self.x, None, self.width, self.classes, layer.bias, self.l2);
             state.use_preconditioner(Arc::new(preconditioner.ok_or("too few rows for so many features")?))?;

@@ -19,6 +19,7 @@ pub use preconditioner::Preconditioner;
 pub use state::LbfgsState;
 
 use super::line_search::Accepted;
+use crate::checked::Checked;
 use crate::error::Result;
 use cmrm::Scalar;
 
@@ -70,8 +71,8 @@ impl Default for LbfgsConfig {
 }
 
 impl LbfgsConfig {
-    /// Refuses settings out of range.
-    pub fn validate(&self) -> Result<()> {
+    /// The checked form, from which a [`LbfgsState`] is made; refuses settings out of range.
+    pub fn validate(&self) -> Result<Checked<Self>> {
         let at_least_one = |name, value: u64| check_parameter(name, value as f64, value >= 1, "1 or more");
         let tolerance = |name, value: f64| check_parameter(name, value, value >= 0.0, "0 or above");
         at_least_one("history", self.history as u64)?;
@@ -87,7 +88,7 @@ impl LbfgsConfig {
         if let Some(noise) = self.loss_noise {
             check_parameter("loss_noise", noise, (0.0..0.1).contains(&noise), "0 to below 0.1")?;
         }
-        Ok(())
+        Ok(Checked::new(*self))
     }
 }
 
@@ -197,7 +198,7 @@ pub fn minimise<T: Scalar>(
     mut objective: impl FnMut(&[T], &mut [T]) -> Result<f64>,
     mut observe: impl FnMut(&LbfgsIteration) -> ControlFlow<()>,
 ) -> Result<LbfgsReport> {
-    let mut state = LbfgsState::new(config, parameters.len())?;
+    let mut state = LbfgsState::new(config.validate()?, parameters.len());
     loop {
         let progress = state.step(parameters, &mut objective)?;
         if let Some(iteration) = progress.iteration

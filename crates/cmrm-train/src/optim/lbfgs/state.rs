@@ -8,6 +8,7 @@ use cmrm::error::check_length;
 use super::history::History;
 use super::preconditioner::Preconditioner;
 use super::{LbfgsConfig, LbfgsIteration, LbfgsProgress, LbfgsReport, LbfgsStatus};
+use crate::checked::Checked;
 use crate::error::Result;
 use crate::optim::line_search::{Accepted, LineSearch, Outcome, Point};
 use crate::optim::snapshot::{Snapshot, mismatch};
@@ -20,7 +21,7 @@ const MOST_IDLE: u64 = 10;
 /// L-BFGS between two iterations: the memory, the loss and the gradient at the current parameters, and the counters.
 #[derive(Debug, Clone)]
 pub struct LbfgsState<T> {
-    config: LbfgsConfig,
+    config: Checked<LbfgsConfig>,
     history: History<T>,
     preconditioner: Option<Arc<Preconditioner<T>>>,
     loss: f64,
@@ -41,10 +42,9 @@ pub struct LbfgsState<T> {
 impl<T: Scalar> LbfgsState<T> {
     /// State for `length` parameters. All memory is taken here, (2·history + 4)·length numbers, but for what a preconditioner
     /// needs.
-    pub fn new(config: LbfgsConfig, length: usize) -> Result<Self> {
-        config.validate()?;
+    pub fn new(config: Checked<LbfgsConfig>, length: usize) -> Self {
         let zeros = || vec![T::default(); length];
-        Ok(LbfgsState {
+        LbfgsState {
             config,
             history: History::new(config.history, length),
             preconditioner: None,
@@ -60,7 +60,7 @@ impl<T: Scalar> LbfgsState<T> {
             idle: 0,
             least_gradient: f64::INFINITY,
             status: None,
-        })
+        }
     }
 
     /// From now on the memory starts from `preconditioner` instead of a sphere. It is no part of a snapshot: who restores
