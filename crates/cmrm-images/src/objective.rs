@@ -3,7 +3,9 @@
 //! The kernel of truth is `cmrm::envelope::Objective`; a test holds the two within 1e-5. Gradients are libtorch's, so
 //! only values are written here. Nothing waits for the card: the whole is captured into a graph.
 
-use cmrm::envelope::{Envelope, EnvelopeConfig, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope};
+use cmrm::envelope::{
+    CLASS_ROWS, Envelope, EnvelopeConfig, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope,
+};
 use cmrm::loss::LossConfig;
 use tch::{Device, Kind, Tensor};
 
@@ -176,9 +178,6 @@ fn threshold(margins: &Tensor, alpha: f64, kind: QuantileKind) -> Tensor {
     }
 }
 
-/// Rows of a class in the batch below which its threshold is the batch's; as in `cmrm::envelope`.
-const CLASS_ROWS: f64 = 8.0;
-
 /// The threshold of each row from the rows of the same label. Every row sorts its own class: the batch is small.
 fn class_thresholds(margins: &Tensor, labels: &Tensor, alpha: f64, kind: QuantileKind, whole: &Tensor) -> Tensor {
     let same = labels.unsqueeze(1).eq_tensor(&labels.unsqueeze(0));
@@ -199,5 +198,5 @@ fn class_thresholds(margins: &Tensor, labels: &Tensor, alpha: f64, kind: Quantil
             (&low + share * (&high - &low)).minimum(&high)
         }
     };
-    tau.where_self(&count.ge(CLASS_ROWS), &whole.unsqueeze(1)).squeeze_dim(1)
+    tau.where_self(&count.ge(CLASS_ROWS as f64), &whole.unsqueeze(1)).squeeze_dim(1)
 }

@@ -1,6 +1,7 @@
 //! A trained model: logits, probabilities and predictions for new rows.
 
 use cmrm::error::check_length;
+use cmrm::scores::{most_likely, softmax};
 use cmrm::{Matrix, Scalar};
 
 use crate::error::Result;
@@ -114,29 +115,5 @@ impl<T: Scalar> Model<T> {
     pub fn predict(&self, x: Matrix<'_, T>) -> Result<Vec<u32>> {
         let logits = self.logits(x)?;
         Ok(logits.chunks_exact(self.classes()).map(most_likely).collect())
-    }
-}
-
-/// Index of the largest number, the lowest on ties.
-pub fn most_likely<T: Scalar>(row: &[T]) -> u32 {
-    let mut best = 0;
-    for (j, &value) in row.iter().enumerate() {
-        if value > row[best] {
-            best = j;
-        }
-    }
-    best as u32
-}
-
-#[inline(always)]
-fn softmax<T: Scalar>(row: &mut [T]) {
-    let top = row.iter().copied().fold(T::NEG_INFINITY, T::larger);
-    let mut sum = T::ZERO;
-    for v in row.iter_mut() {
-        *v = (*v - top).exp_of_nonpositive();
-        sum += *v;
-    }
-    for v in row {
-        *v = *v / sum;
     }
 }

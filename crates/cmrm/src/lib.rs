@@ -13,6 +13,7 @@ pub mod metric;
 pub mod noise;
 pub mod rng;
 pub mod scalar;
+pub mod scores;
 pub mod theory;
 
 pub use error::{Error, Result};

@@ -24,6 +24,7 @@ pub trait Scalar:
     + SubAssign
     + MulAssign
     + Sum
+    + Into<f64>
     + WideRow
     + sealed::Sealed
 {

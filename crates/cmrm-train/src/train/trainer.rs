@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use cmrm::envelope::{Batch, Objective};
 use cmrm::error::{check_length, check_parameter};
 use cmrm::loss::Loss;
+use cmrm::scores::most_likely;
 use cmrm::theory::filter_quality;
 use cmrm::{Matrix, Scalar};
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ use super::stochastic::{Epoch, Stochastic};
 use crate::error::{Error, Result};
 use crate::model::Network;
 use crate::optim::{LbfgsStatus, Snapshot};
-use crate::predict::{Model, most_likely};
+use crate::predict::Model;
 use crate::stop::Stop;
 
 /// One arm's figures of one epoch. Losses are means over the rows as training met them.

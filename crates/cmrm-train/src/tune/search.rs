@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 use cmrm::Matrix;
 use cmrm::criterion::{Criterion, Ensemble};
 use cmrm::error::{check_length, check_parameter};
+use cmrm::scores::most_likely;
 
 use super::choice::{Standing, standings};
 use super::{Folds, Setting, Trial};
 use crate::error::{Error, Result};
-use crate::predict::most_likely;
 use crate::stop::Stop;
 use crate::train::{EpochStats, Examples, Observer, Trained, Trainer};
 

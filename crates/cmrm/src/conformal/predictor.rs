@@ -10,6 +10,7 @@ use super::threshold::Thresholds;
 use super::{aps, aps_randomised, lac, raps};
 use crate::error::{Result, check_length};
 use crate::matrix::Matrix;
+use crate::scores::most_likely;
 
 /// Rows that one thread takes at a time.
 #[cfg(feature = "rayon")]
@@ -121,7 +122,7 @@ impl SetPredictor {
             }
         }
         if members.len() == before && self.config.empty_sets == EmptySets::TopClass {
-            members.push(top_class(row));
+            members.push(most_likely(row));
         }
     }
 }
@@ -149,7 +150,7 @@ impl<T: Copy + Into<f64>> pulp::WithSimd for Mark<'_, T> {
             if config.score == ScoreKind::Lac {
                 lac::mark(row, thresholds, mask);
                 if config.empty_sets == EmptySets::TopClass && !mask.contains(&true) {
-                    mask[top_class(row) as usize] = true;
+                    mask[most_likely(row) as usize] = true;
                 }
                 continue;
             }
@@ -160,16 +161,4 @@ impl<T: Copy + Into<f64>> pulp::WithSimd for Mark<'_, T> {
         }
         Ok(())
     }
-}
-
-/// The most likely class; the lowest index on ties.
-fn top_class<T: Copy + Into<f64>>(row: &[T]) -> u32 {
-    let mut best = (0, f64::NEG_INFINITY);
-    for (class, &p) in row.iter().enumerate() {
-        let p = p.into();
-        if p > best.1 {
-            best = (class as u32, p);
-        }
-    }
-    best.0
 }

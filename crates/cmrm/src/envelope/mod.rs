@@ -26,6 +26,6 @@ pub use multi_objective::{PlacedObjective, evaluate_many};
 pub use objective::{Batch, Objective, Outcome, Scratch};
 pub use preset::Preset;
 pub(crate) use quantile::conformal_rank;
-pub use quantile::threshold;
+pub use quantile::{CLASS_ROWS, threshold};
 pub use risk::couple;
 pub(crate) use wide::WideRow;

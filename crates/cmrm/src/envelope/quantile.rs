@@ -3,8 +3,8 @@
 use super::config::QuantileKind;
 use crate::scalar::Scalar;
 
-/// Rows a class needs in a batch to have a quantile of its own.
-const CLASS_ROWS: usize = 8;
+/// Rows a class needs in a batch to have a quantile of its own, with [`Scope::Class`](super::Scope::Class).
+pub const CLASS_ROWS: usize = 8;
 
 /// The α-quantile `τ` of `margins`, by selection in O(m). `scratch` is overwritten; its capacity is reused.
 ///

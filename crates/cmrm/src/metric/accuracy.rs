@@ -3,6 +3,7 @@
 use super::check::{check_finite, check_rows};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
+use crate::scores::most_likely;
 
 /// Share of rows whose predicted class is the label.
 pub fn accuracy(predicted: &[u32], labels: &[u32]) -> Result<f64> {
@@ -17,17 +18,5 @@ pub fn predicted_classes<T: Copy + Into<f64>>(scores: Matrix<'_, T>) -> Result<V
         return Err(Error::Empty { what: "the matrix of scores" });
     }
     check_finite(scores)?;
-    Ok(scores.iter_rows().map(|row| largest(row).0 as u32).collect())
-}
-
-/// Place and value of the largest number; the first of equals.
-pub(super) fn largest<T: Copy + Into<f64>>(row: &[T]) -> (usize, f64) {
-    let mut best = (0, f64::NEG_INFINITY);
-    for (column, &value) in row.iter().enumerate() {
-        let value: f64 = value.into();
-        if value > best.1 {
-            best = (column, value);
-        }
-    }
-    best
+    Ok(scores.iter_rows().map(most_likely).collect())
 }

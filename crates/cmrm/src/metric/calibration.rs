@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::accuracy::largest;
 use super::check::check_probabilities;
 use crate::error::{Result, check_parameter};
 use crate::matrix::Matrix;
+use crate::scores::most_likely;
 
 /// More bins than this are a mistake.
 const MAX_BINS: usize = 1_000_000;
@@ -34,11 +34,12 @@ pub fn reliability<T: Copy + Into<f64>>(
     check_probabilities(probabilities, labels)?;
     let mut found = vec![ReliabilityBin { rows: 0, confidence: 0.0, accuracy: 0.0 }; bins];
     for (row, &label) in probabilities.iter_rows().zip(labels) {
-        let (class, confidence) = largest(row);
+        let class = most_likely(row);
+        let confidence = row[class as usize].into();
         let bin = &mut found[bin_of(confidence, bins)];
         bin.rows += 1;
         bin.confidence += confidence;
-        bin.accuracy += f64::from(u8::from(class == label as usize));
+        bin.accuracy += f64::from(u8::from(class == label));
     }
     for bin in found.iter_mut().filter(|bin| bin.rows > 0) {
         bin.confidence /= bin.rows as f64;

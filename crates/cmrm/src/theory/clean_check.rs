@@ -6,6 +6,7 @@ use super::order::{check_level, quantile_rank, smallest};
 use crate::conformal::check_probabilities;
 use crate::error::{Error, Result, check_labels, check_length, check_parameter};
 use crate::matrix::Matrix;
+use crate::scores::strongest_other;
 
 /// Two claims about a filter that was calibrated on noisy labels, and whether these rows bear them out.
 ///
@@ -132,6 +133,6 @@ pub fn clean_margin_check(
 
 /// The label's probability less the largest other one, of a row of at least two classes that has the label.
 pub fn label_margin<T: Copy + Into<f64>>(row: &[T], label: usize) -> f64 {
-    let others = row.iter().enumerate().filter(|&(class, _)| class != label);
-    row[label].into() - others.map(|(_, &p)| p.into()).fold(f64::NEG_INFINITY, f64::max)
+    let other = strongest_other(row, label).map_or(f64::NEG_INFINITY, |class| row[class].into());
+    row[label].into() - other
 }
