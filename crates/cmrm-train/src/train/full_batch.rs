@@ -7,9 +7,9 @@ use cmrm::loss::l2_penalty;
 
 use super::arm::ArmState;
 use super::diverged::{Place, explain};
+use super::epoch::{EpochRun, EpochSums};
 use super::evaluate::{ArmOutcome, Targets, evaluate_arm};
 use super::stochastic::Epoch;
-use super::trainer::{EpochRun, EpochSums};
 use crate::checked::Checked;
 use crate::error::Result;
 use crate::model::{Head, Layout, Network, Workspace};
