@@ -2,10 +2,10 @@
 
 use cmrm::envelope::Start;
 use cmrm_data::LabelOptions;
-use cmrm_fit::{FitConfig, Loaded, Prepared, RowOrder, Split, TrainingParts, arms, prepare_unless};
+use cmrm_fit::{Fit, FitConfig, FitOutcome, Loaded, Part, Prepared, RowOrder, Split, arms};
 use cmrm_train::Stop;
 use cmrm_train::schedule::ScheduleConfig;
-use cmrm_train::train::{Examples, Term, TrainConfig, Trained, Trainer, Waypoint};
+use cmrm_train::train::{Term, TrainConfig, Trainer, Waypoint};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -13,7 +13,7 @@ use crate::arrays::slice;
 use crate::errors::{detached_on, refuse};
 use crate::fit::Task;
 use crate::fitted::Fitted;
-use crate::seen::Seen;
+use crate::row_views::RowViews;
 use crate::watch::Watch;
 
 /// One pass over a chunk of rows, from where `before` stands; `passes` were made before.
@@ -29,26 +29,22 @@ pub fn fit_chunk<'py>(
     let labels = slice(task.labels())?;
     let before = before.map(Bound::get);
     let settings = config.clone();
-    let (fitted, seen) = detached_on(py, task.threads(), move |stop| {
+    let (fitted, views) = detached_on(py, task.threads(), move |stop| {
         let config = settings;
         // Every row of a chunk is trained on, once and as it stands; preprocessing is that of the first chunk.
         let whole = FitConfig { validation_share: 0.0, row_order: RowOrder::Given, ..config.clone() };
         let weights = loaded.weights.take();
         let mut prepared = match before {
-            None => prepare_unless(&whole, &loaded, stop).map_err(refuse)?.0,
+            None => Prepared::new(&whole, &loaded, stop).map_err(refuse)?,
             Some(before) => next_chunk(&loaded, before).map_err(refuse)?,
         };
-        prepared.weights = weights;
+        prepared.train.weights = weights;
         stop.check().map_err(refuse)?;
-        let parts = TrainingParts::of(&prepared).map_err(refuse)?;
-        let (trained, waypoint) = one_pass(&config, &parts, before, passes, stop).map_err(refuse)?;
-        let seen = Seen::of(&loaded, labels, &prepared, &parts, &trained, stop).map_err(refuse)?;
-        let arms = trained.into_iter().map(|arm| (arm.name, arm.model)).collect();
-        let (preprocess, classes) = (prepared.preprocess, prepared.data.classes);
-        let waypoint = Some(waypoint);
-        Ok((Fitted { config, preprocess, classes, arms, calibration: None, waypoint, kept: None }, seen))
+        let (outcome, waypoint) = one_pass(&config, prepared, before, passes, stop).map_err(refuse)?;
+        let views = RowViews::of(&loaded, labels, &outcome, stop).map_err(refuse)?;
+        Ok((Fitted { waypoint: Some(waypoint), ..Fitted::new(outcome, None, None) }, views))
     })?;
-    let columns = seen.columns(py)?;
+    let columns = views.columns(py)?;
     Ok((fitted, columns))
 }
 
@@ -56,27 +52,19 @@ pub fn fit_chunk<'py>(
 fn next_chunk(loaded: &Loaded, before: &Fitted) -> Result<Prepared, cmrm_fit::Error> {
     let known = LabelOptions { classes: Some(before.classes.clone()), ..LabelOptions::default() };
     let (data, _) = before.preprocess.dataset(&loaded.train, &loaded.train.encode_labels(&known)?)?;
-    Ok(Prepared {
-        name: loaded.name.clone(),
-        preprocess: before.preprocess.clone(),
-        weights: None,
-        clean: None,
-        split: Split { train: (0..data.len()).collect(), validation: Vec::new(), test: Vec::new() },
-        test: None,
-        unlabelled: 0,
-        ids: None,
-        data,
-    })
+    let split = Split::train_only(data.len());
+    let all = Part { data, weights: None, clean: None };
+    Prepared::split(loaded.name.clone(), before.preprocess.clone(), all, split)
 }
 
 /// One epoch; the envelope is on once so many passes were made as it waits for in a whole fit.
 fn one_pass(
     config: &FitConfig,
-    parts: &TrainingParts,
+    rows: Prepared,
     before: Option<&Fitted>,
     passes: u64,
     stop: &Stop,
-) -> Result<(Vec<Trained<f32>>, Waypoint<f32>), cmrm_fit::Error> {
+) -> Result<(FitOutcome, Waypoint<f32>), cmrm_fit::Error> {
     let on = passes >= config.envelope().start.first_epoch(config.epochs()) as u64;
     let mut arms = arms(config);
     for arm in &mut arms {
@@ -90,9 +78,9 @@ fn one_pass(
     // How many passes will come is not known, so that no rate can fall towards the last.
     let steady = FitConfig { schedule: ScheduleConfig::default(), ..config.clone() };
     let settings = TrainConfig { epochs: 1, seed, ..steady.train_config() };
-    let TrainingParts { train, weights, .. } = parts;
-    let examples = Examples { row_weights: weights.as_deref(), ..Examples::new(train.matrix()?, &train.labels) };
-    let mut trainer = Trainer::new(settings, arms, train.classes.len(), examples, None)?;
+    let fit = Fit::of(config.clone(), rows);
+    let train = &fit.rows().train;
+    let mut trainer = Trainer::new(settings, arms, train.data.classes.len(), train.examples()?, None)?;
     if let Some(before) = before {
         match &before.waypoint {
             Some(waypoint) => trainer.go_on_from(waypoint)?,
@@ -101,6 +89,7 @@ fn one_pass(
     }
     trainer.run(&mut Watch::new(stop, None))?;
     stop.check()?;
-    let waypoint = trainer.waypoint();
-    Ok((trainer.finish()?, waypoint))
+    let (waypoint, history) = (trainer.waypoint(), trainer.history().to_vec());
+    let arms = trainer.finish()?;
+    Ok((fit.finish(arms, history), waypoint))
 }

@@ -1,9 +1,6 @@
 //! Training.
 
-use cmrm_data::Dataset;
-use cmrm_fit::{FitConfig, Loaded, TrainingParts, check_memory, prepare_unless, trainer, with_penalty};
-use cmrm_train::Stop;
-use cmrm_train::train::Trained;
+use cmrm_fit::{Fit, FitConfig, Loaded};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -11,9 +8,8 @@ use pyo3::types::PyDict;
 use crate::arrays::slice;
 use crate::errors::{detached_on, refuse};
 use crate::features::Given;
-use crate::fitted::{Fitted, Held};
-use crate::report::Kept;
-use crate::seen::Seen;
+use crate::fitted::Fitted;
+use crate::row_views::RowViews;
 use crate::watch::Watch;
 
 /// What is trained on, and how.
@@ -87,36 +83,20 @@ impl<'py> Task<'py> {
 pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Bound<'py, PyDict>)> {
     let (config, loaded, tell) = (task.config()?, task.loaded()?, task.tell(py));
     let labels = slice(&task.labels)?;
-    let (keep, settings) = (task.keep_data, config.clone());
-    let (fitted, seen, notes) = detached_on(py, task.threads, move |stop| {
-        let config = settings;
-        let (prepared, notes) = prepare_unless(&config, &loaded, stop).map_err(refuse)?;
-        check_memory(&config, &prepared).map_err(refuse)?;
-        let parts = TrainingParts::of(&prepared).map_err(refuse)?;
-        let classes = prepared.data.classes.len();
-        let config = with_penalty(&config, parts.examples().map_err(refuse)?, classes, &mut Watch::new(stop, None))
-            .map_err(refuse)?;
-        let mut trainer = trainer(&config, &prepared, &parts).map_err(refuse)?;
+    let keep = task.keep_data;
+    let (fitted, views, notes) = detached_on(py, task.threads, move |stop| {
+        let fit = Fit::new(&config, &loaded, stop).map_err(refuse)?;
         let mut watch = Watch::new(stop, tell);
-        trainer.run(&mut watch).map_err(refuse)?;
+        let outcome = fit.run(&mut watch);
         watch.check()?;
-        let history = trainer.history().to_vec();
-        let trained = trainer.finish().map_err(refuse)?;
-        let seen = Seen::of(&loaded, labels, &prepared, &parts, &trained, stop).map_err(refuse)?;
-        let calibration = calibration(&parts.validation, &trained, stop).map_err(refuse)?;
-        drop(parts);
-        let kept = keep.then(|| (loaded.train, trained.clone(), history));
-        let arms = trained.into_iter().map(|arm| (arm.name, arm.model)).collect();
-        let (preprocess, classes) = (prepared.preprocess.clone(), prepared.data.classes.clone());
-        let kept = kept.map(|(raw, trained, history)| Kept { raw, prepared, trained, history });
-        Ok((Fitted { config, preprocess, classes, arms, calibration, waypoint: None, kept }, seen, notes))
+        let outcome = outcome.map_err(refuse)?;
+        let views = RowViews::of(&loaded, labels, &outcome, stop).map_err(refuse)?;
+        let envelope = outcome.envelope_arm().map_err(refuse)?;
+        let calibration = outcome.calibration(envelope, stop).map_err(refuse)?;
+        let notes = outcome.rows.notes.clone();
+        Ok((Fitted::new(outcome, calibration, keep.then_some(loaded.train)), views, notes))
     })?;
-    let columns = seen.columns(py)?;
+    let columns = views.columns(py)?;
     columns.set_item("notes", notes)?;
     Ok((fitted, columns))
-}
-
-fn calibration(validation: &Dataset, trained: &[Trained<f32>], stop: &Stop) -> Result<Option<Held>, cmrm_fit::Error> {
-    let Some(robust) = trained.last().filter(|_| !validation.is_empty()) else { return Ok(None) };
-    Ok(Some((robust.model.probabilities_unless(validation.matrix()?, stop)?, validation.labels.clone())))
 }

@@ -2,8 +2,10 @@
 
 use cmrm::Matrix;
 use cmrm::conformal::{ConformalConfig, ScoreKind};
+use cmrm_data::Input;
 use cmrm_data::preprocess::Preprocess;
-use cmrm_fit::FitConfig;
+use cmrm_fit::{FitConfig, FitOutcome};
+use cmrm_run::Calibration;
 use cmrm_train::train::Waypoint;
 use cmrm_train::{Model, Stop};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -26,15 +28,13 @@ pub struct Fitted {
     /// Name and model; the one to predict with last.
     pub arms: Vec<(String, Model<f32>)>,
     /// The rows that prediction sets are calibrated on.
-    pub calibration: Option<Held>,
+    pub calibration: Option<Calibration>,
     /// Where a training in chunks goes on.
     pub waypoint: Option<Waypoint<f32>>,
     /// What a report is made of, until the object is stored.
     pub kept: Option<Kept>,
 }
 
-/// Probabilities and observed labels.
-pub type Held = (Vec<f32>, Vec<u32>);
 /// What an arm says of rows.
 type Numbers<'py> = Bound<'py, PyArray2<f32>>;
 /// What [`Fitted::from_parts`] takes.
@@ -47,6 +47,15 @@ type Stored<'py> = (
 );
 
 impl Fitted {
+    /// Of a fit that has run. With its rows, a report can be made.
+    pub fn new(outcome: FitOutcome, calibration: Option<Calibration>, raw: Option<Input>) -> Self {
+        let arms = outcome.arms.iter().map(|arm| (arm.name.clone(), arm.model.clone())).collect();
+        let (config, preprocess) = (outcome.config.clone(), outcome.rows.preprocess.clone());
+        let classes = outcome.rows.train.data.classes.clone();
+        let kept = raw.map(|raw| Kept { outcome, raw });
+        Fitted { config, preprocess, classes, arms, calibration, waypoint: None, kept }
+    }
+
     fn model(&self, arm: Option<&str>) -> PyResult<&Model<f32>> {
         let found = match arm {
             None => self.arms.last(),
@@ -99,7 +108,7 @@ impl Fitted {
         coverage: f64,
         score: &str,
     ) -> PyResult<Bound<'py, PyArray2<bool>>> {
-        let (held, labels) = self.calibration.as_ref().ok_or_else(|| {
+        let calibration = self.calibration.as_ref().ok_or_else(|| {
             refuse(
                 "no rows were kept to calibrate prediction sets on: fit with validation_share above 0, or calibrate on \
                  rows of your own with cmrm.conformal",
@@ -107,9 +116,9 @@ impl Fitted {
         })?;
         let score = named::<ScoreKind>("score", score)?;
         let conformal = ConformalConfig { coverage, score, ..ConformalConfig::default() }.validate().map_err(refuse)?;
-        let held = Matrix::new(held, self.classes.len()).map_err(refuse)?;
+        let held = calibration.matrix().map_err(refuse)?;
         let new = matrix(&probabilities)?;
-        let predictor = detached(py, || conformal.calibrate(held, labels, &[]))?;
+        let predictor = detached(py, || conformal.calibrate(held, &calibration.labels, &[]))?;
         mask(py, &predictor, new, 0)
     }
 
@@ -142,7 +151,7 @@ impl Fitted {
         let kept = self.kept.as_ref().ok_or_else(|| {
             refuse("the rows that the report shows were not kept; fit again in this process, with keep_data=True")
         })?;
-        detached_on(py, None, |_| kept.write(&self.config, &self.arms, &self.classes, &path))
+        detached_on(py, None, |_| kept.write(&path))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Stored<'py>)> {
@@ -153,8 +162,8 @@ impl Fitted {
             .map(|(name, model)| Ok((name.clone(), PyBytes::new(py, &model.to_bytes().map_err(refuse)?))));
         let calibration = match &this.calibration {
             None => None,
-            Some((held, labels)) => {
-                let held = held.clone().into_pyarray(py).reshape([labels.len(), this.classes.len()])?;
+            Some(Calibration { probabilities, labels, classes }) => {
+                let held = probabilities.clone().into_pyarray(py).reshape([labels.len(), *classes])?;
                 Some((held, labels.clone().into_pyarray(py)))
             }
         };
@@ -193,7 +202,11 @@ impl Fitted {
         }
         let calibration = match calibration {
             None => None,
-            Some((held, labels)) => Some((matrix(&held)?.values().to_vec(), slice(&labels)?.to_vec())),
+            Some((held, labels)) => Some(Calibration {
+                probabilities: matrix(&held)?.values().to_vec(),
+                labels: slice(&labels)?.to_vec(),
+                classes: classes.len(),
+            }),
         };
         let config = FitConfig::from_toml(config).map_err(refuse)?;
         Ok(Fitted { config, preprocess, classes, arms, calibration, waypoint: None, kept: None })

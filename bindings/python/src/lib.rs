@@ -14,8 +14,8 @@ mod fit;
 mod fitted;
 mod noise;
 mod report;
+mod row_views;
 mod search;
-mod seen;
 mod threads;
 mod watch;
 

@@ -1,9 +1,8 @@
 //! The search for settings by observed labels.
 
 use cmrm::criterion::Criterion;
-use cmrm_fit::{FitConfig, Space, prepare_unless, rows_to_search, with_penalty};
-use cmrm_train::train::Examples;
-use cmrm_train::tune::{SearchConfig, Setting, choose, search, standings};
+use cmrm_fit::{Fit, FitConfig, Space, choose, search, settings};
+use cmrm_train::tune::{SearchConfig, standings};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -32,28 +31,19 @@ pub fn search_settings<'py>(py: Python<'py>, task: Task<'py>, wanted: Wanted) ->
     space.losses = losses.map_err(|error| refuse(format!("losses: {error}")))?;
     let criterion = named::<Criterion>("criterion", &wanted.criterion)?;
     let search_config = SearchConfig { folds: wanted.folds, criterion, seed: config.seed, ..SearchConfig::default() };
-    let (candidates, settings, trials) = detached_on(py, task.threads(), |stop| {
-        let (prepared, _) = prepare_unless(&config, &loaded, stop).map_err(refuse)?;
-        let data = rows_to_search(&prepared).map_err(refuse)?;
-        drop(prepared);
-        let (examples, classes) = (Examples::new(data.matrix().map_err(refuse)?, &data.labels), data.classes.len());
-        let config = with_penalty(&config, examples, classes, &mut Watch::new(stop, None)).map_err(refuse)?;
-        let candidates = space.candidates(&config).map_err(refuse)?;
-        let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.setting.clone()).collect();
+    let (candidates, trials) = detached_on(py, task.threads(), |stop| {
+        let mut fit = Fit::new(&config, &loaded, stop).and_then(|fit| fit.to_search()).map_err(refuse)?;
+        fit.decide_penalty(stop).map_err(refuse)?;
+        let candidates = space.candidates(fit.config()).map_err(refuse)?;
         let mut watch = Watch::new(stop, tell);
-        let searched = search(&search_config, &settings, examples, classes, Vec::new(), &mut watch);
+        let searched = search(&search_config, &candidates, &fit.rows().train, Vec::new(), &mut watch);
         watch.check()?;
-        Ok((candidates, settings, searched.map_err(refuse)?.trials))
+        Ok((candidates, searched.map_err(refuse)?.trials))
     })?;
-    let choice = choose(&settings, &trials, criterion).ok_or_else(|| {
-        let first = trials.iter().find_map(|trial| trial.failure.clone()).unwrap_or_default();
-        refuse(format!("no setting could be judged by {}; {first}", criterion.name()))
-    })?;
-    let best = candidates.iter().find(|candidate| candidate.setting.name == choice.setting);
-    let best = best.ok_or_else(|| refuse("the chosen setting is not among those tried"))?;
+    let (best, choice) = choose(&candidates, &trials, criterion).map_err(refuse)?;
     let found = PyDict::new(py);
     let rows = PyList::empty(py);
-    for (standing, candidate) in standings(&settings, &trials).iter().zip(&candidates) {
+    for (standing, candidate) in standings(&settings(&candidates), &trials).iter().zip(&candidates) {
         let row = values(py, &candidate.config)?;
         row.set_item("setting", &standing.setting)?;
         row.set_item("folds", standing.folds)?;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cmrm_data::preprocess::MissingCells;
 use cmrm_fit::FitConfig;
+use cmrm_run::names::SETTINGS;
 
 use crate::args::{FitArgs, ModelArgs, ReadArgs};
 use crate::failure::{Failure, Result, in_read_file};
@@ -37,7 +38,7 @@ pub fn resolve(args: &FitArgs, own: Option<&FitConfig>) -> Result<FitConfig> {
     check(&config)?;
     if let Some(out) = &args.out {
         // A run that goes on may be handed its own settings.
-        let own = |file: &&PathBuf| args.resume && same_file(file, &out.join("config.toml"));
+        let own = |file: &&PathBuf| args.resume && same_file(file, &out.join(SETTINGS));
         let file = args.model.config.as_ref().filter(|file| !own(file)).map(PathBuf::as_path);
         Outputs::default().reads_settings(&config, file, args.read.cache.as_deref()).run("--out", out)?;
     }
@@ -72,7 +73,7 @@ fn apply(config: &mut FitConfig, read: &ReadArgs, model: &ModelArgs) {
 
 /// Reads a TOML file.
 pub fn read(path: &Path) -> Result<FitConfig> {
-    let text = std::fs::read_to_string(path).map_err(|error| in_read_file(path, error))?;
+    let text = std::fs::read_to_string(path).map_err(|error| in_read_file(path, &error))?;
     FitConfig::from_toml(&text).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
 }
 

@@ -10,22 +10,15 @@ use std::path::Path;
 use cmrm_data::Column;
 use cmrm_data::read::{Source, read_text};
 use cmrm_data::table::closest;
+use cmrm_run::decision::Action;
 
+use crate::data_file::DataFile;
 use crate::failure::{Failure, Result};
-use crate::whole::Whole;
 
 /// What may have happened to a table whose fingerprint is another.
 const CHANGED: &str =
     "cells were changed, or rows added, removed or put in another order since, perhaps by these very decisions";
 const ACTIONS: [&str; 3] = ["keep", "relabel", "drop"];
-
-/// What is to be done with a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    Keep,
-    Relabel(String),
-    Drop,
-}
 
 /// A line of the file.
 struct Decision {
@@ -34,6 +27,8 @@ struct Decision {
     /// The row's number, as written.
     row: String,
     action: Action,
+    /// The new label of a row to relabel.
+    label: String,
     /// What it was decided on; empty where the file does not say.
     given_label: String,
     id: String,
@@ -43,8 +38,8 @@ struct Decision {
 /// What to do with the rows of a table.
 #[derive(Debug, Default)]
 pub struct Decided {
-    /// By row of the table.
-    pub actions: HashMap<usize, Action>,
+    /// By row of the table, with the new label of a row to relabel.
+    pub actions: HashMap<usize, (Action, String)>,
     /// Whether rows were found by their ids.
     pub by_id: bool,
     /// Decisions that the table shows the outcome of: they were applied before.
@@ -69,7 +64,7 @@ pub struct Rules<'a> {
 
 impl Decided {
     /// Reads a file and finds the rows of `table` that it decides on.
-    pub fn read(path: &Path, table: &Whole, rules: &Rules<'_>) -> Result<Self> {
+    pub fn read(path: &Path, table: &DataFile, rules: &Rules<'_>) -> Result<Self> {
         let file = DecisionFile { path, table, rules };
         let decisions = file.decisions()?;
         let by_id = table.id.is_some() && decisions.iter().any(|decision| !decision.id.is_empty());
@@ -90,13 +85,13 @@ impl Decided {
             decided.unchecked += usize::from(!decision.can_be_checked(by_id));
             let label = table.labels.text(row).unwrap_or_default();
             if !decision.given_label.is_empty() && decision.given_label != label.trim() {
-                if same_rows && decision.action == Action::Relabel(label.trim().to_owned()) {
+                if same_rows && decision.relabels_to(label.trim()) {
                     decided.already += 1;
                     continue;
                 }
                 disagreeing.push((decision, row));
             }
-            decided.actions.insert(row, decision.action.clone());
+            decided.actions.insert(row, (decision.action, decision.label.clone()));
         }
         let (why, ways_out) = match (disagreeing.as_slice(), moved) {
             ([], None) => return Ok(decided),
@@ -112,6 +107,10 @@ impl Decided {
 }
 
 impl Decision {
+    fn relabels_to(&self, label: &str) -> bool {
+        self.action == Action::Relabel && self.label == label
+    }
+
     fn can_be_checked(&self, by_id: bool) -> bool {
         by_id || !self.given_label.is_empty() || !self.fingerprint.is_empty()
     }
@@ -120,7 +119,7 @@ impl Decision {
 /// A file of decisions, and the table that they are for.
 struct DecisionFile<'a> {
     path: &'a Path,
-    table: &'a Whole,
+    table: &'a DataFile,
     rules: &'a Rules<'a>,
 }
 
@@ -147,17 +146,18 @@ impl DecisionFile<'_> {
             let cell = |column: Option<&Column>| {
                 column.and_then(|column| column.text(at)).unwrap_or_default().trim().to_owned()
             };
-            let action = match cell(Some(actions)).as_str() {
-                "keep" => Action::Keep,
-                "drop" => Action::Drop,
-                "relabel" => Action::Relabel(self.label(at, cell(labels))?),
-                other => {
-                    let what = format!("unknown action '{other}'{}; use keep, relabel or drop", hint(other, &ACTIONS));
+            let name = cell(Some(actions));
+            let (action, label) = match Action::of(&name) {
+                Some(Action::Relabel) => (Action::Relabel, self.label(at, cell(labels))?),
+                Some(action @ (Action::Keep | Action::Drop)) => (action, String::new()),
+                _ => {
+                    let other = name;
+                    let what = format!("unknown action '{other}'{}; use keep, relabel or drop", hint(&other, &ACTIONS));
                     return Err(self.bad(at, "action", what));
                 }
             };
             let (given_label, fingerprint) = (cell(given_labels), cell(fingerprints));
-            Ok(Decision { at, row: cell(rows), action, given_label, id: cell(ids), fingerprint })
+            Ok(Decision { at, row: cell(rows), action, label, given_label, id: cell(ids), fingerprint })
         };
         (0..cells.rows()).map(decision).collect()
     }
@@ -235,11 +235,10 @@ impl DecisionFile<'_> {
         if disagreeing.len() > 1 {
             why += &format!(" ({} of {} decisions disagree)", disagreeing.len(), decided.all);
         }
-        let has_new_label = |(decision, row): &(&Decision, usize)| match &decision.action {
-            Action::Relabel(label) => self.table.labels.text(*row).is_some_and(|found| found.trim() == label),
-            _ => false,
+        let has_new_label = |(decision, row): &(&Decision, usize)| {
+            self.table.labels.text(*row).is_some_and(|found| decision.relabels_to(found.trim()))
         };
-        let relabels = decided.actions.values().filter(|action| matches!(action, Action::Relabel(_))).count();
+        let relabels = decided.actions.values().filter(|(action, _)| *action == Action::Relabel).count();
         if moved {
             why += &format!(": {CHANGED}");
         } else if disagreeing.len() == relabels && disagreeing.iter().all(has_new_label) {

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use cmrm::conformal::ScoreKind;
+use cmrm_run::judge::{Difference, Measured};
+use cmrm_run::summary::{Style, difference_in_words, write_rows};
 use serde::Serialize;
 
-use crate::judge::{Difference, Measured};
 use crate::sets::percent;
-use crate::summary::{Style, difference_in_words, write_rows};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {

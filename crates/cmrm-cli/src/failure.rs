@@ -8,6 +8,8 @@ use crate::terminal::Terminal;
 /// Exit code for findings, as of `audit --fail-above`.
 pub const FINDINGS: u8 = 1;
 const BAD_INPUT: u8 = 2;
+/// Exit code for a bug of ours, as of a panic.
+const BUG: u8 = 101;
 /// Exit code of a verb that the user stopped.
 pub const INTERRUPTED: u8 = 130;
 
@@ -32,11 +34,6 @@ impl Failure {
         Failure { code: INTERRUPTED, message: message.to_string() }
     }
 
-    /// Names the data that it is about.
-    pub fn in_data(self, source: &str) -> Self {
-        Failure { message: format!("{source}: {}", self.message), ..self }
-    }
-
     /// Says it and gives the exit code.
     pub fn report(&self, terminal: &Terminal) -> ExitCode {
         terminal.error(&self.message, self.code);
@@ -54,13 +51,20 @@ macro_rules! from_error {
     ($($error:ty),*) => {
         $(impl From<$error> for Failure {
             fn from(error: $error) -> Self {
-                Failure::input(error)
+                let code = if error.is_internal() { BUG } else { BAD_INPUT };
+                Failure { code, message: error.to_string() }
             }
         })*
     };
 }
 
-from_error!(cmrm::Error, cmrm_train::Error, cmrm_run::Error, cmrm_fit::Error, cmrm_data::Error, cmrm_datasets::Error);
+from_error!(cmrm_train::Error, cmrm_run::Error, cmrm_fit::Error, cmrm_data::Error, cmrm_datasets::Error);
+
+impl From<cmrm::Error> for Failure {
+    fn from(error: cmrm::Error) -> Self {
+        Failure::input(error)
+    }
+}
 
 /// Names the file in an error about what it holds.
 pub fn in_stored(path: &std::path::Path, error: cmrm_train::Error) -> Failure {
@@ -69,15 +73,10 @@ pub fn in_stored(path: &std::path::Path, error: cmrm_train::Error) -> Failure {
 
 /// A file or folder that cannot be written, and what to do where there is advice to give.
 pub fn in_file(path: &std::path::Path, error: std::io::Error) -> Failure {
-    with_advice(path, &error, cmrm_files::way_out_of_writing(error.kind()))
+    cmrm_run::Error::writing(path, &error).into()
 }
 
 /// The same for a file that cannot be read.
-pub fn in_read_file(path: &std::path::Path, error: std::io::Error) -> Failure {
-    with_advice(path, &error, cmrm_files::way_out_of_reading(error.kind()))
-}
-
-fn with_advice(path: &std::path::Path, error: &std::io::Error, advice: &str) -> Failure {
-    let separator = if advice.is_empty() { "" } else { "; " };
-    Failure::input(format!("{}: {error}{separator}{advice}", path.display()))
+pub fn in_read_file(path: &std::path::Path, error: &std::io::Error) -> Failure {
+    cmrm_run::Error::reading(path, error).into()
 }

@@ -1,7 +1,8 @@
-//! Progress of a cross-fitting: one bar over the epochs of all folds, or a line a fold.
+//! Progress of a cross-fitting: one bar over the epochs of all folds, or one line for each fold.
 
 use std::ops::ControlFlow;
 
+use cmrm_fit::FoldObserver;
 use cmrm_train::Result;
 use cmrm_train::train::{EpochStats, Observer, Trainer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -26,26 +27,26 @@ impl FoldProgress {
         FoldProgress { bar, terminal: *terminal, folds }
     }
 
-    /// What one fold's training reports to.
-    pub fn watch(&self) -> EpochTick<'_> {
-        EpochTick(&self.bar)
-    }
-
-    /// Says so, where no bar shows it.
-    pub fn fold_done(&self, fold: usize) {
-        if !self.terminal.bars {
-            self.terminal.say(format!("fold {}/{} done", fold + 1, self.folds));
-        }
-    }
-
     /// Takes the bar away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
 
+impl FoldObserver for FoldProgress {
+    fn training(&self) -> Box<dyn Observer<f32> + '_> {
+        Box::new(EpochTick(&self.bar))
+    }
+
+    fn fold(&self, fold: usize) {
+        if !self.terminal.bars {
+            self.terminal.say(format!("fold {}/{} done", fold + 1, self.folds));
+        }
+    }
+}
+
 /// Moves the bar on by one epoch.
-pub struct EpochTick<'a>(&'a ProgressBar);
+struct EpochTick<'a>(&'a ProgressBar);
 
 impl Observer<f32> for EpochTick<'_> {
     fn epoch(&mut self, _trainer: &Trainer<'_, f32>, _stats: &[EpochStats]) -> Result<ControlFlow<()>> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use cmrm_files::text::printable_value;
+use cmrm_data::files::text::printable_value;
 use cmrm_train::train::EpochStats;
 
 /// Epochs that a small curve shows.

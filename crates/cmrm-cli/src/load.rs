@@ -7,6 +7,7 @@ use cmrm_data::{ColumnRef, Input};
 use cmrm_datasets::Cache;
 use cmrm_fit::FitConfig;
 pub use cmrm_fit::Loaded;
+use cmrm_run::names::SETTINGS;
 
 use crate::failure::{Failure, Result};
 
@@ -34,27 +35,31 @@ pub fn set_text(options: &mut ReadOptions, no_header: bool, delimiter: Option<&s
     Ok(())
 }
 
+/// Whether a text names a data set of the catalogue rather than a file or folder. A run's folder is not data, even if it has
+/// the name of a data set, as after `fit digits --out digits`.
+pub fn names_data_set(data: &str) -> bool {
+    let path = Path::new(data);
+    let is_data = path.exists() && !path.join(SETTINGS).is_file();
+    !is_data && !data.contains(['/', '\\', '.'])
+}
+
 /// Loads what `config` names.
 pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
     let path = Path::new(&config.data);
-    // A run's folder is no data, even if it has the name of a data set, as after `fit digits --out digits`.
-    let is_data = path.exists() && !path.join("config.toml").is_file();
-    if !is_data && !config.data.contains(['/', '\\', '.']) {
+    if names_data_set(&config.data) {
         let named = cmrm_datasets::load(&config.data, &Cache::locate(cache)?)?;
         return Ok(Loaded {
-            train: named.train,
             test: named.test,
             classes: Some(named.classes),
             clean: named.clean,
-            weights: None,
-            name: config.data.clone(),
+            ..Loaded::new(&config.data, named.train)
         });
     }
     let options = read_options(config)?;
     let train = load_file(path, &options, config.labels.as_deref())?;
     let test = config.test.as_ref().map(|test| load_file(Path::new(test), &options, None)).transpose()?;
     let name = path.file_stem().map_or_else(|| config.data.clone(), |stem| stem.to_string_lossy().into_owned());
-    Ok(Loaded { train, test, classes: None, clean: None, weights: None, name })
+    Ok(Loaded { test, ..Loaded::new(name, train) })
 }
 
 /// One file or folder, with its labels from a column or from a file of their own.

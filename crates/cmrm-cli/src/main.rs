@@ -5,40 +5,30 @@
 
 mod args;
 mod audit;
-mod calibration;
 mod config;
+mod data_file;
 mod decisions;
 mod evaluation;
 mod failure;
-mod fitted;
 mod fold_progress;
 mod live_view;
 mod load;
-mod margins;
 mod new_rows;
 mod outputs;
-mod penalty;
+mod prediction_writer;
 mod progress;
-mod reporting;
 mod resume;
-// Its files are the run's own, and `Outputs::run` has looked at them.
-#[allow(clippy::disallowed_methods)]
-mod run_dir;
 mod sets;
-mod sink;
 mod terminal;
 mod transfer_bar;
 mod tuning;
 mod verbs;
-mod whole;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::{Cli, Verb};
-// What image runs share with these.
-use cmrm_run::{judge, summary};
 use terminal::Terminal;
 
 fn main() -> ExitCode {

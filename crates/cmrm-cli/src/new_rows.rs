@@ -10,7 +10,7 @@ use cmrm_train::model::BLOCK_ROWS;
 
 use crate::args::ReadArgs;
 use crate::failure::{Failure, Result};
-use crate::load::set_text;
+use crate::load::{names_data_set, set_text};
 use crate::terminal::Terminal;
 
 /// Most numbers of a block: a model of more than 4,096 features gets fewer rows at a time.
@@ -68,7 +68,7 @@ impl<'a> NewRows<'a> {
             (None, Some(label)) => Some(format!("column '{label}' of {data}")),
             (None, None) => None,
         };
-        let chunks = if !path.exists() && !data.contains(['/', '\\', '.']) {
+        let chunks = if names_data_set(data) {
             let named = cmrm_datasets::load(data, &Cache::locate(args.cache.as_deref())?)?;
             let part = if named.test.is_some() { "the test part" } else { "all rows, perhaps those trained on too," };
             terminal.say(format!("note: {part} of the data set {data}"));

@@ -12,30 +12,11 @@ use cmrm_data::Table;
 use cmrm_data::read::arrays_of;
 use cmrm_datasets::Cache;
 use cmrm_fit::FitConfig;
+use cmrm_run::RunDir;
+use cmrm_run::names::{CHECKPOINTS, is_own};
 
 use crate::args::ReadArgs;
 use crate::failure::{Failure, Result, in_file};
-
-/// The names of the files that make up a run or a search, besides models and decisions.
-const OWN: [&str; 15] = [
-    ".lock",
-    "best.toml",
-    "cards.json",
-    "config.toml",
-    "margins.parquet",
-    "metrics.jsonl",
-    "preprocess.json",
-    "report.html",
-    "report.json",
-    "report.md",
-    "run.json",
-    "search.json",
-    "summary.json",
-    "test-probabilities.npy",
-    "trials.jsonl",
-];
-/// Where a run keeps what it needs to go on.
-const CHECKPOINTS: &str = "checkpoints";
 
 /// What a command reads, and which files it has claimed to write.
 #[derive(Debug, Default)]
@@ -178,7 +159,7 @@ impl OutFile {
         &self,
         write: impl FnOnce(&mut BufWriter<File>) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        cmrm_files::write_atomically(&self.path, write)
+        cmrm_data::files::write_atomically(&self.path, write)
     }
 }
 
@@ -211,19 +192,11 @@ impl Place {
     /// The run that it is a file of, if it is, and its name there.
     fn in_run(&self) -> Option<(&Path, String)> {
         let (folder, name) = (self.path.parent()?, self.path.file_name()?.to_string_lossy());
-        if folder.ends_with(CHECKPOINTS) && folder.parent().is_some_and(is_run) {
+        if folder.ends_with(CHECKPOINTS) && folder.parent().is_some_and(RunDir::is_at) {
             return Some((folder.parent()?, format!("{CHECKPOINTS}/{name}")));
         }
-        // SQLite keeps files of its own beside the database.
-        let own = OWN.contains(&&*name) || name.starts_with("review.sqlite") || name.ends_with(".safetensors");
-        (own && is_run(folder)).then(|| (folder, name.into_owned()))
+        (is_own(&name) && RunDir::is_at(folder)).then(|| (folder, name.into_owned()))
     }
-}
-
-/// Whether a folder holds a run or a search, finished or under way.
-fn is_run(folder: &Path) -> bool {
-    let has = |name: &str| folder.join(name).exists();
-    has("run.json") || has("config.toml") && (has(CHECKPOINTS) || has("search.json"))
 }
 
 /// The files in a folder and in the folders below it.

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use cmrm_fit::Fit;
+use cmrm_run::write_file;
 use cmrm_train::train::{EpochStats, Observer, Trainer};
 use cmrm_train::{Checkpoint, Error, Result, Stop};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::failure::{Failure, Result as Done};
 use crate::live_view;
-use crate::run_dir::write_file;
 use crate::terminal::Terminal;
 
 /// Asked by Ctrl-C; a second Ctrl-C ends the process at once.
@@ -39,13 +41,20 @@ pub fn stop_at_interrupt() -> Stop {
     INTERRUPTED.clone()
 }
 
-/// Ends a training when Ctrl-C is pressed, and does nothing else.
-pub struct Stoppable;
-
-impl Observer<f32> for Stoppable {
-    fn stop(&self) -> Option<Stop> {
-        Some(stop_at_interrupt())
+/// Lets the rows decide the penalty of a linear model where none is given, before anything is trained.
+pub fn decide_penalty(fit: &mut Fit, terminal: &Terminal) -> Done<()> {
+    if fit.config().l2().is_some() {
+        return Ok(());
     }
+    watch_interrupts();
+    fit.decide_penalty(&stop_at_interrupt())?;
+    if interrupted() {
+        return Err(Failure::interrupted("interrupted while choosing the penalty; nothing was trained"));
+    }
+    if let Some(l2) = fit.config().l2 {
+        terminal.say(format!("penalty chosen by observed labels of rows held back: l2 = {l2}"));
+    }
+    Ok(())
 }
 
 /// Draws, and saves.

@@ -3,21 +3,15 @@
 use std::path::Path;
 
 use cmrm_data::Fingerprint;
-use cmrm_fit::{FitConfig, Prepared, TrainingParts, auto_candidates};
+use cmrm_fit::{FitConfig, Prepared, auto_candidates};
+use cmrm_run::RunDir;
+use cmrm_run::names::{BEST, DATA_STAMP, SEARCH, SETTINGS, SUMMARY};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::args::FitArgs;
 use crate::config;
 use crate::failure::{Failure, Result};
-use crate::run_dir::{DATA_STAMP, RunDir, SETTINGS};
-
-/// A folder with this file holds a search.
-pub const SEARCH: &str = "search.json";
-/// The settings that a search has chosen.
-pub const BEST: &str = "best.toml";
-/// The last file of a search to be written.
-pub const SEARCH_SUMMARY: &str = "summary.json";
 
 /// What was begun in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,13 +39,13 @@ impl Begun {
     pub fn is_finished(self, run: &RunDir) -> bool {
         match self {
             Begun::Fit => run.is_finished(),
-            Begun::Search => [BEST, SEARCH_SUMMARY].iter().all(|name| run.file(name).exists()),
+            Begun::Search => [BEST, SUMMARY].iter().all(|name| run.file(name).exists()),
         }
     }
 
     /// Locks what is to be gone on with. Nobody writes into what is finished, so that reading it needs no lock.
     pub fn take(self, run: RunDir) -> Result<RunDir> {
-        if self.is_finished(&run) { Ok(run) } else { RunDir::lock(run.path()) }
+        Ok(if self.is_finished(&run) { run } else { RunDir::lock(run.path())? })
     }
 }
 
@@ -169,12 +163,13 @@ pub struct DataStamp {
 }
 
 impl DataStamp {
-    pub fn of(prepared: &Prepared, parts: &TrainingParts) -> Result<Self> {
-        let test = match &prepared.test {
-            Some(test) => Fingerprint::of(test),
-            None => Fingerprint::of(&prepared.data.gather(&prepared.split.test)?),
+    pub fn of(rows: &Prepared) -> Result<Self> {
+        let test = match &rows.test {
+            Some((test, _)) => Fingerprint::of(test),
+            None => Fingerprint::of(&rows.train.data.gather(&[])?),
         };
-        Ok(DataStamp { train: Fingerprint::of(&parts.train), validation: Fingerprint::of(&parts.validation), test })
+        let (train, validation) = (Fingerprint::of(&rows.train.data), Fingerprint::of(&rows.validation.data));
+        Ok(DataStamp { train, validation, test })
     }
 
     /// Refuses data other than what the run was begun on. A run of a version that kept no stamp has its checkpoint alone
@@ -196,6 +191,6 @@ impl DataStamp {
     /// Keeps it in the run's folder.
     pub fn write(&self, run: &RunDir) -> Result<()> {
         run.make_room_for_progress()?;
-        run.write_json(DATA_STAMP, self)
+        Ok(run.write_json(DATA_STAMP, self)?)
     }
 }

@@ -2,10 +2,9 @@
 
 use clap::Args;
 use cmrm::conformal::{ConformalConfig, ScoreKind, SetPredictor};
+use cmrm_run::Fitted;
 
-use crate::calibration::Calibration;
 use crate::failure::{Failure, Result};
-use crate::fitted::Fitted;
 use crate::terminal::Terminal;
 
 /// How prediction sets are made, besides their coverage.
@@ -27,7 +26,7 @@ fn parse_score(text: &str) -> std::result::Result<ScoreKind, String> {
 
 /// Whether the run kept calibration rows for an arm.
 pub fn has_calibration(fitted: &Fitted, arm: &str) -> bool {
-    fitted.run.calibration_file(arm, &fitted.info.chosen).exists()
+    fitted.calibration_file(arm).exists()
 }
 
 /// Calibrates an arm, and says on what.
@@ -39,7 +38,7 @@ pub fn calibrate(
     terminal: &Terminal,
 ) -> Result<SetPredictor> {
     let conformal = ConformalConfig { coverage, score, ..ConformalConfig::default() }.validate()?;
-    let path = fitted.run.calibration_file(arm, &fitted.info.chosen);
+    let path = fitted.calibration_file(arm);
     if !path.exists() {
         return Err(Failure::input(format!(
             "{}: missing; the run kept no rows to calibrate prediction sets of the arm {arm} on: fit with \
@@ -47,16 +46,7 @@ pub fn calibrate(
             path.display()
         )));
     }
-    let calibration = Calibration::read(&path)?;
-    let classes = fitted.info.classes.len();
-    if calibration.classes != classes {
-        return Err(Failure::input(format!(
-            "{}: calibrated for {} classes, but the run has {classes}; the files are of different runs: copy the \
-             folder again or fit again",
-            path.display(),
-            calibration.classes
-        )));
-    }
+    let calibration = fitted.calibration(arm)?;
     let named = |error: cmrm::Error| Failure::input(format!("{}: {error}", path.display()));
     let predictor = conformal.calibrate(calibration.matrix()?, &calibration.labels, &[]).map_err(named)?;
     let rows = calibration.labels.len();

@@ -5,7 +5,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use cmrm_files::text::printable;
+use cmrm_data::files::text::printable;
 use serde::Serialize;
 
 use crate::failure::{Failure, Result};

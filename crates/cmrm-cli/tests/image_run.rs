@@ -13,16 +13,16 @@ fn suspects_of_an_image_run_are_files() {
     let text = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
     let (files, classes) = (text(&["train/cat/0.jpg", "train/cat/1.jpg", "train/dog/0.jpg"]), text(&["cat", "dog"]));
     let rows = TrainingRows {
-        rows: &[0, 1, 2],
-        ids: &[],
-        files: &files,
-        classes: &classes,
-        labels: &[0, 0, 1],
-        rival: &[1, 1, 0],
-        margin: &[0.9, -0.6, 0.4],
-        mean_margin: &[0.8, -0.5, 0.3],
-        weight: &[1.0, 0.1, 0.9],
-        mean_weight: &[1.0, 0.2, 0.9],
+        rows: vec![0, 1, 2],
+        ids: Vec::new(),
+        files,
+        classes: classes.clone(),
+        labels: vec![0, 0, 1],
+        rival: vec![1, 1, 0],
+        margin: vec![0.9, -0.6, 0.4],
+        mean_margin: vec![0.8, -0.5, 0.3],
+        weight: vec![1.0, 0.1, 0.9],
+        mean_weight: vec![1.0, 0.2, 0.9],
         wrong: None,
     };
     rows.write(&run.join("margins.parquet")).unwrap();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cmrm_files::text::printable_value;
+use crate::files::text::printable_value;
 
 use crate::table::Kind;
 

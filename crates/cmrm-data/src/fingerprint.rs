@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cmrm_files::text::hex;
+use crate::files::text::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -11,9 +11,9 @@
 //! columns while medians are looked for. No reader allocates from a size that a file merely declares; see
 //! [`read::Limits`].
 
-pub mod atomic;
 mod dataset;
 pub mod error;
+pub mod files;
 mod fingerprint;
 mod labels;
 pub mod preprocess;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use cmrm_data::atomic::atomic_write;
+use cmrm_data::files::atomic_write;
 use cmrm_data::preprocess::{Preprocess, PreprocessOptions, Summary};
 use cmrm_data::read::{ReadOptions, Source, read, read_labels, read_path};
 use cmrm_data::write::{NpyWriter, write_npy_labels, write_table};

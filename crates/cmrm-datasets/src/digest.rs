@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use cmrm_files::text::hex;
+use cmrm_data::files::text::hex;
 use sha2::{Digest, Sha256};
 
 use super::error::{Result, io};

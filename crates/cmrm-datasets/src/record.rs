@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Trust;
 use super::error::{Error, Result, content, io};
-use cmrm_data::atomic::atomic_write;
+use cmrm_data::files::atomic_write;
 
 const NAME: &str = "files.json";
 const VERSION: u32 = 1;

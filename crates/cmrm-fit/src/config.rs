@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cmrm::envelope::{EnvelopeConfig, Filter, Preset, Scale, Scope, Start};
+use cmrm::envelope::{EnvelopeConfig, Filter, Preset, PresetOverrides, Scale, Scope, Start};
 use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
 use cmrm_data::preprocess::PreprocessOptions;
@@ -296,16 +296,18 @@ impl FitConfig {
 
     /// The envelope: the preset with whatever was set over it.
     pub fn envelope(&self) -> EnvelopeConfig {
-        let mut envelope = self.preset.config(&self.loss);
-        envelope.lambda = self.lambda.unwrap_or(self.usual_lambda());
-        envelope.alpha = self.alpha.unwrap_or(envelope.alpha);
-        envelope.temperature = self.temperature.unwrap_or(envelope.temperature);
-        envelope.start = self.start.map_or(envelope.start, Start::Fraction);
-        envelope.filter = self.filter.unwrap_or(envelope.filter);
-        envelope.scope = self.scope.unwrap_or(envelope.scope);
-        envelope.ceiling = self.ceiling.or(envelope.ceiling);
-        envelope.scale = self.scale.unwrap_or(envelope.scale);
-        envelope
+        let overrides = PresetOverrides {
+            lambda: Some(self.lambda.unwrap_or(self.usual_lambda())),
+            alpha: self.alpha,
+            temperature: self.temperature,
+            start: self.start.map(Start::Fraction),
+            filter: self.filter,
+            scope: self.scope,
+            ceiling: self.ceiling,
+            scale: self.scale,
+            ..PresetOverrides::none(self.preset)
+        };
+        overrides.config(&self.loss)
     }
 
     /// L-BFGS to a tolerance of the gradient.

@@ -18,9 +18,23 @@ pub enum Error {
     /// Settings or rows that cannot work, and the way out.
     #[error("{0}")]
     Refused(String),
+    /// What no input can cause.
+    #[error("a bug in cmrm, please report it: {0}")]
+    Internal(String),
 }
 
 impl Error {
+    /// Whether this is a bug in cmrm rather than bad input.
+    pub fn is_internal(&self) -> bool {
+        match self {
+            Error::Internal(_) => true,
+            Error::Train(error) => error.is_internal(),
+            Error::Data(error) => error.is_internal(),
+            Error::Run(error) => error.is_internal(),
+            _ => false,
+        }
+    }
+
     /// A refusal in words.
     pub(crate) fn refused(words: impl Into<String>) -> Self {
         Error::Refused(words.into())

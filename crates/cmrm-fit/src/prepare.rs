@@ -2,15 +2,16 @@
 
 use cmrm::Matrix;
 use cmrm::noise::{NoiseConfig, NoiseContext};
-use cmrm_data::preprocess::{Preprocess, in_words};
+use cmrm_data::preprocess::{Note, Preprocess, in_words};
 use cmrm_data::{Column, Dataset, Input, LabelOptions, LabelledRows, MissingLabels};
 use cmrm_run::summary::Labels;
 use cmrm_train::Stop;
 
 use crate::config::FitConfig;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::doubt_about_classes;
 use crate::order::{Arranged, arrange};
+use crate::part::Part;
 use crate::split::{Split, draw};
 
 /// Data as it was read, before any split.
@@ -22,7 +23,7 @@ pub struct Loaded {
     pub test: Option<Input>,
     /// Classes in a fixed order, if the data set has one.
     pub classes: Option<Vec<String>>,
-    /// Labels known to be right, one a training row, for data sets with human noise.
+    /// The correct label of each training row, for data sets with human noise.
     pub clean: Option<Column>,
     /// Weights of the rows, all one if absent. Whole numbers count rows: a row with the weight 2 is there twice, one with
     /// the weight 0 is not.
@@ -31,115 +32,183 @@ pub struct Loaded {
     pub name: String,
 }
 
-/// Data ready to train on.
+impl Loaded {
+    /// Rows to learn from, and nothing else known about them.
+    pub fn new(name: impl Into<String>, train: Input) -> Self {
+        Loaded { train, test: None, classes: None, clean: None, weights: None, name: name.into() }
+    }
+}
+
+/// Rows that can be trained on, split into parts.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// What to call it in reports.
+    /// What to call them in reports.
     pub name: String,
     /// How columns become numbers.
     pub preprocess: Preprocess,
-    /// Every labelled row, with observed labels.
-    pub data: Dataset,
-    /// Weights of the rows of `data`, where some differ from one.
-    pub weights: Option<Vec<f32>>,
-    /// Labels before any noise, or known to be right; one a row of `data`.
-    pub clean: Option<Vec<u32>>,
-    /// Which rows do what.
+    /// The places of the parts' rows among all labelled rows.
     pub split: Split,
-    /// Test rows from a file of their own.
-    pub test: Option<Dataset>,
+    /// Rows to train on.
+    pub train: Part,
+    /// Rows to validate and calibrate by; perhaps none.
+    pub validation: Part,
+    /// Rows to test on, if there are any, and where their labels come from.
+    pub test: Option<(Dataset, Labels)>,
     /// Rows without a label, held out.
     pub unlabelled: usize,
-    /// The column of ids, one a row of the data as it was read, if there is one.
+    /// The column of IDs, by row of the data as it was read, if there is one.
     pub ids: Option<Column>,
+    /// What the user should hear.
+    pub notes: Vec<String>,
 }
 
 impl Prepared {
-    /// The ids of rows by their place in the data; nothing if it has none. A missing id is empty.
+    /// Encodes the labels, splits the rows, learns the preprocessing on those to train on, and makes noise. `stop` is looked
+    /// at after every pass over the rows.
+    pub fn new(config: &FitConfig, loaded: &Loaded, stop: &Stop) -> Result<Self> {
+        let Arranged { input, places, weights } = arrange(config, loaded)?;
+        stop.check()?;
+        let labelled = encode_labels(config, &input, loaded.classes.as_ref())?;
+        let LabelledRows { labels, rows, unlabelled } = &labelled;
+        let test_share = config.test_share(loaded.test.is_some());
+        let split = draw(&labels.indices, &labels.classes, test_share, config.validation_share, config.seed)
+            .map_err(|error| error.in_data(&loaded.train.source))?;
+        stop.check()?;
+        // An error names a row; where rows were moved, it is looked for again where they are in the data.
+        let named = |error| places.as_ref().and_then(|_| first_refusal(config, &loaded.train)).unwrap_or(error);
+        let (preprocess, mut data, notes) = learn_preprocessing(config, &input, &labelled, &split.train, stop)
+            .map_err(|error| match error {
+                Error::Data(error) => Error::Data(named(error)),
+                other => other,
+            })?;
+        let weights = weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
+        if let Some(places) = &places {
+            data.rows.iter_mut().for_each(|row| *row = places[*row as usize] as u64);
+        }
+        let mut notes: Vec<String> = in_words(&notes).into_iter().map(|note| format!("note: {note}")).collect();
+        if !unlabelled.is_empty() {
+            notes.push(format!("note: {} rows without a label are held out", unlabelled.len()));
+        }
+        notes.extend(config.advice().map(|word| format!("note: {word}")));
+        notes.extend(doubt_about_classes(rows.len(), labels.classes.len()).map(|word| format!("note: {word}")));
+        let mut clean = known_labels(loaded, &data.classes)?.map(|clean| match &places {
+            Some(places) => places.iter().map(|&row| clean[row]).collect(),
+            None => clean,
+        });
+        if let Some(noise) = &config.noise {
+            inject(config, noise, &split, &mut data, &mut clean)?;
+        }
+        let (name, ids, unlabelled) = (loaded.name.clone(), loaded.train.ids.clone(), unlabelled.len());
+        let all = Part { data, weights, clean };
+        let mut prepared = Prepared { unlabelled, ids, notes, ..Prepared::split(name, preprocess, all, split)? };
+        if let Some(input) = &loaded.test {
+            let classes = &prepared.train.data.classes;
+            let known = LabelOptions { missing: MissingLabels::Refuse, classes: Some(classes.clone()) };
+            let test = prepared.preprocess.dataset(input, &input.encode_labels(&known)?)?.0;
+            prepared.test = Some((test, Labels::Test));
+        }
+        let Prepared { train, validation, test, .. } = &prepared;
+        let sizes = format!(
+            "{}: {} rows to train on, {} to validate, {} to test; {} features, {} classes",
+            prepared.name,
+            train.data.len(),
+            validation.data.len(),
+            test.as_ref().map_or(0, |(test, _)| test.len()),
+            train.data.width(),
+            train.data.classes.len()
+        );
+        prepared.notes.push(sizes);
+        Ok(prepared)
+    }
+
+    /// Parts of rows that are numbers already.
+    pub fn split(name: String, preprocess: Preprocess, all: Part, split: Split) -> Result<Self> {
+        let (train, validation) = (all.gather(&split.train)?, all.gather(&split.validation)?);
+        let test = match split.test.as_slice() {
+            [] => None,
+            rows => {
+                let Part { mut data, clean, .. } = all.gather(rows)?;
+                let labels = if clean.is_some() { Labels::Clean } else { Labels::Observed };
+                data.labels = clean.unwrap_or(data.labels);
+                Some((data, labels))
+            }
+        };
+        Ok(Prepared { name, preprocess, split, train, validation, test, unlabelled: 0, ids: None, notes: Vec::new() })
+    }
+
+    /// The same rows with those to validate among those to train on, and none to test.
+    pub(crate) fn unsplit(&self) -> Result<Self> {
+        let train = self.train.merge(&self.split.train, &self.validation, &self.split.validation)?;
+        let mut places = [self.split.train.as_slice(), &self.split.validation].concat();
+        places.sort_unstable();
+        Ok(Prepared {
+            train,
+            validation: self.validation.gather(&[])?,
+            split: Split { train: places, validation: Vec::new(), test: Vec::new() },
+            test: None,
+            name: self.name.clone(),
+            preprocess: self.preprocess.clone(),
+            ids: self.ids.clone(),
+            notes: self.notes.clone(),
+            ..*self
+        })
+    }
+
+    /// The IDs of rows by their place in the data; nothing if it has none. A missing ID is empty.
     pub fn ids_of(&self, rows: &[u64]) -> Vec<String> {
         let Some(ids) = &self.ids else { return Vec::new() };
         rows.iter().map(|&row| ids.text(row as usize).unwrap_or_default().into_owned()).collect()
     }
+
+    /// The rows that the arms are judged on, and which labels those rows have.
+    pub fn judged(&self) -> (Option<&Dataset>, Labels) {
+        match &self.test {
+            Some((test, labels)) => (Some(test), *labels),
+            None if !self.validation.data.is_empty() => (Some(&self.validation.data), Labels::ObservedValidation),
+            None => (None, Labels::None),
+        }
+    }
 }
 
-/// Encodes the labels, splits the rows, learns the preprocessing on those to train on, and makes noise. Besides the data
-/// there are words for the user.
-pub fn prepare(config: &FitConfig, loaded: &Loaded) -> Result<(Prepared, Vec<String>)> {
-    prepare_unless(config, loaded, &Stop::default())
-}
-
-/// [`prepare`], or an error soon after somebody asks to stop: that is looked for after every pass over the rows.
-pub fn prepare_unless(config: &FitConfig, loaded: &Loaded, stop: &Stop) -> Result<(Prepared, Vec<String>)> {
+/// The labels of the rows as class indices; rows without one are held out if the settings say so.
+pub(crate) fn encode_labels(config: &FitConfig, input: &Input, classes: Option<&Vec<String>>) -> Result<LabelledRows> {
     let missing = if config.hold_out_unlabelled { MissingLabels::HoldOut } else { MissingLabels::Refuse };
-    let options = LabelOptions { missing, classes: loaded.classes.clone() };
-    let Arranged { input, places, weights } = arrange(config, loaded)?;
-    stop.check()?;
-    let labelled = input.encode_labels(&options)?;
-    let LabelledRows { labels, rows, unlabelled } = &labelled;
-    let has_test = loaded.test.is_some();
-    let split =
-        draw(&labels.indices, &labels.classes, config.test_share(has_test), config.validation_share, config.seed)
-            .map_err(|error| error.in_data(&loaded.train.source))?;
-    stop.check()?;
-    let training_rows: Vec<usize> = split.train.iter().map(|&i| rows[i]).collect();
-    // An error names a row; where rows were moved, it is looked for again where they stand in the data.
-    let named = |error| places.as_ref().and_then(|_| first_refusal(config, &loaded.train)).unwrap_or(error);
-    let (preprocess, notes) = Preprocess::fit(&input.features, &training_rows, &config.preprocess)
-        .map_err(|error| named(error).in_file(&input.source))?;
-    stop.check()?;
-    let (mut data, more) = preprocess.dataset(&input, &labelled).map_err(named)?;
-    stop.check()?;
-    let weights = weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
-    if let Some(places) = &places {
-        data.rows.iter_mut().for_each(|row| *row = places[*row as usize] as u64);
-    }
-    let mut words: Vec<String> =
-        in_words(notes.iter().chain(&more)).into_iter().map(|note| format!("note: {note}")).collect();
-    if !unlabelled.is_empty() {
-        words.push(format!("note: {} rows without a label are held out", unlabelled.len()));
-    }
-    words.extend(config.advice().map(|word| format!("note: {word}")));
-    words.extend(doubt_about_classes(rows.len(), labels.classes.len()).map(|word| format!("note: {word}")));
-    let classes = data.classes.clone();
-    let mut clean = match &loaded.clean {
-        None => None,
-        Some(column) => {
-            let options = LabelOptions { missing: MissingLabels::Refuse, classes: Some(classes.clone()) };
-            let clean = LabelledRows::encode(column, 0, &options)?.labels.indices;
-            Some(match &places {
-                Some(places) => places.iter().map(|&row| clean[row]).collect(),
-                None => clean,
-            })
-        }
-    };
-    if let Some(noise) = &config.noise {
-        inject(config, noise, &split, &mut data, &mut clean)?;
-    }
-    let test = match &loaded.test {
-        None => None,
-        Some(input) => {
-            let known = LabelOptions { missing: MissingLabels::Refuse, classes: Some(classes) };
-            Some(preprocess.dataset(input, &input.encode_labels(&known)?)?.0)
-        }
-    };
-    words.push(format!(
-        "{}: {} rows to train on, {} to validate, {} to test; {} features, {} classes",
-        loaded.name,
-        split.train.len(),
-        split.validation.len(),
-        test.as_ref().map_or(split.test.len(), Dataset::len),
-        data.width(),
-        data.classes.len()
-    ));
-    let (name, ids, unlabelled) = (loaded.name.clone(), loaded.train.ids.clone(), unlabelled.len());
-    Ok((Prepared { name, preprocess, data, weights, clean, split, test, unlabelled, ids }, words))
+    Ok(input.encode_labels(&LabelOptions { missing, classes: classes.cloned() })?)
 }
 
-/// What preprocessing has against the rows as they stand in the data.
+/// The correct labels of all rows, for data sets that have them.
+pub(crate) fn known_labels(loaded: &Loaded, classes: &[String]) -> Result<Option<Vec<u32>>> {
+    let options = LabelOptions { missing: MissingLabels::Refuse, classes: Some(classes.to_vec()) };
+    let encode = |column| Ok(LabelledRows::encode(column, 0, &options)?.labels.indices);
+    loaded.clean.as_ref().map(encode).transpose()
+}
+
+/// Learns how columns become numbers on the rows at `train` (places among the labelled ones), and applies it to all.
+pub(crate) fn learn_preprocessing(
+    config: &FitConfig,
+    input: &Input,
+    labelled: &LabelledRows,
+    train: &[usize],
+    stop: &Stop,
+) -> Result<(Preprocess, Dataset, Vec<Note>)> {
+    let rows: Vec<usize> = train.iter().map(|&at| labelled.rows[at]).collect();
+    let (preprocess, mut notes) =
+        Preprocess::fit(&input.features, &rows, &config.preprocess).map_err(|error| error.in_file(&input.source))?;
+    stop.check()?;
+    let (data, more) = preprocess.dataset(input, labelled)?;
+    stop.check()?;
+    notes.extend(more);
+    Ok((preprocess, data, notes))
+}
+
+/// What preprocessing has against the rows as they are in the data.
 fn first_refusal(config: &FitConfig, input: &Input) -> Option<cmrm_data::Error> {
     let all: Vec<usize> = (0..input.features.rows()).collect();
     let fitted = Preprocess::fit(&input.features, &all, &config.preprocess);
-    fitted.and_then(|(preprocess, _)| preprocess.transform(&input.features)).err()
+    fitted
+        .map_err(|error| error.in_file(&input.source))
+        .and_then(|(preprocess, _)| preprocess.transform(&input.features))
+        .err()
 }
 
 /// Makes labels of the training and validation rows wrong; test rows keep theirs.
@@ -162,29 +231,4 @@ fn inject(
         data.labels[row] = made.labels[at];
     }
     Ok(())
-}
-
-/// Which training rows have a wrong label, where that is known.
-pub fn known_wrong(prepared: &Prepared) -> Option<Vec<bool>> {
-    let clean = prepared.clean.as_ref()?;
-    Some(prepared.split.train.iter().map(|&i| clean[i] != prepared.data.labels[i]).collect())
-}
-
-/// The rows that the arms are judged on, and which labels those rows have.
-pub fn judged(prepared: &Prepared) -> Result<(Option<Dataset>, Labels)> {
-    let data = &prepared.data;
-    Ok(match &prepared.test {
-        Some(test) => (Some(test.clone()), Labels::Test),
-        None if !prepared.split.test.is_empty() => {
-            let mut test = data.gather(&prepared.split.test)?;
-            if let Some(clean) = &prepared.clean {
-                test.labels = prepared.split.test.iter().map(|&i| clean[i]).collect();
-            }
-            (Some(test), if prepared.clean.is_some() { Labels::Clean } else { Labels::Observed })
-        }
-        None if !prepared.split.validation.is_empty() => {
-            (Some(data.gather(&prepared.split.validation)?), Labels::ObservedValidation)
-        }
-        None => (None, Labels::None),
-    })
 }

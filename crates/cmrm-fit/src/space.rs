@@ -2,14 +2,12 @@
 
 use cmrm::envelope::Preset;
 use cmrm::loss::{Gce, LossConfig};
-use cmrm_data::Dataset;
 use cmrm_train::train::{Arm, Selection};
 use cmrm_train::tune::Setting;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{FitConfig, OptimiserKind};
 use crate::error::{Error, Result};
-use crate::prepare::Prepared;
 
 /// Lists of values to try; every combination is a setting. An empty list stands for the search's own.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -183,13 +181,6 @@ pub fn auto_candidates(config: &FitConfig) -> Result<Vec<Candidate>> {
         }
     }
     Ok(found)
-}
-
-/// The rows a search may see: those to train on and to validate, with observed labels. Test rows are not among them.
-pub fn rows_to_search(prepared: &Prepared) -> Result<Dataset> {
-    let mut rows: Vec<usize> = prepared.split.train.iter().chain(&prepared.split.validation).copied().collect();
-    rows.sort_unstable();
-    Ok(prepared.data.gather(&rows)?)
 }
 
 /// What a setting is called: its values in full, so that the same values have the same name.

@@ -18,8 +18,20 @@ pub struct Split {
     pub test: Vec<usize>,
 }
 
+impl Split {
+    /// Everything to train on: `rows` of them.
+    pub fn train_only(rows: usize) -> Self {
+        Split { train: (0..rows).collect(), validation: Vec::new(), test: Vec::new() }
+    }
+
+    /// Rows of all parts.
+    pub(crate) fn all(&self) -> usize {
+        self.train.len() + self.validation.len() + self.test.len()
+    }
+}
+
 /// The rows of every class, ascending.
-pub fn rows_by_class(labels: &[u32], classes: usize) -> Vec<Vec<usize>> {
+pub(crate) fn rows_by_class(labels: &[u32], classes: usize) -> Vec<Vec<usize>> {
     let mut rows = vec![Vec::new(); classes];
     for (row, &label) in labels.iter().enumerate() {
         rows[label as usize].push(row);
@@ -28,7 +40,7 @@ pub fn rows_by_class(labels: &[u32], classes: usize) -> Vec<Vec<usize>> {
 }
 
 /// Draws the parts class by class, so that each has its share of every class.
-pub fn draw(labels: &[u32], classes: &[String], test: f64, validation: f64, seed: u64) -> Result<Split> {
+pub(crate) fn draw(labels: &[u32], classes: &[String], test: f64, validation: f64, seed: u64) -> Result<Split> {
     let mut rng = Rng::new(seed, SPLIT_STREAM);
     let mut split = Split { train: Vec::new(), validation: Vec::new(), test: Vec::new() };
     for (class, mut rows) in rows_by_class(labels, classes.len()).into_iter().enumerate() {

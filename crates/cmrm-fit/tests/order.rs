@@ -2,7 +2,8 @@
 
 use cmrm_data::table::{ColumnBuilder, Values};
 use cmrm_data::{Array, Column, Features, Input, Kind, Table};
-use cmrm_fit::{FitConfig, Loaded, RowOrder, TrainingParts, prepare, trainer};
+use cmrm_fit::{Fit, FitConfig, Loaded, Part, Prepared, Result, RowOrder};
+use cmrm_train::Stop;
 use cmrm_train::train::Silent;
 
 const ROWS: usize = 40;
@@ -23,11 +24,17 @@ fn config(row_order: RowOrder) -> FitConfig {
 }
 
 fn model(config: &FitConfig, loaded: &Loaded) -> Vec<u8> {
-    let (prepared, _) = prepare(config, loaded).unwrap();
-    let parts = TrainingParts::of(&prepared).unwrap();
-    let mut trainer = trainer(config, &prepared, &parts).unwrap();
-    trainer.run(&mut Silent).unwrap();
-    trainer.finish().unwrap().pop().unwrap().model.to_bytes().unwrap()
+    let outcome = Fit::new(config, loaded, &Stop::default()).unwrap().run(&mut Silent).unwrap();
+    outcome.envelope_arm().unwrap().model.to_bytes().unwrap()
+}
+
+fn prepare(config: &FitConfig, loaded: &Loaded) -> Result<Prepared> {
+    Prepared::new(config, loaded, &Stop::default())
+}
+
+/// All rows to train on.
+fn whole(loaded: &Loaded) -> Part {
+    prepare(&FitConfig { validation_share: 0.0, ..config(RowOrder::Given) }, loaded).unwrap().train
 }
 
 fn shuffled() -> Vec<usize> {
@@ -42,10 +49,13 @@ fn the_order_of_rows_matters_only_where_it_is_to() {
     let given = config(RowOrder::Given);
     assert_ne!(model(&given, &there), model(&given, &back));
     // Rows keep their places in the data, wherever they are taken from.
-    let (prepared, _) = prepare(&content, &back).unwrap();
+    let prepared = prepare(&content, &back).unwrap();
     let order = shuffled();
-    for (at, &row) in prepared.data.rows.iter().enumerate() {
-        assert_eq!(prepared.data.labels[at], order[row as usize] as u32 % 3);
+    for data in [&prepared.train.data, &prepared.validation.data] {
+        assert!(!data.is_empty());
+        for (at, &row) in data.rows.iter().enumerate() {
+            assert_eq!(data.labels[at], order[row as usize] as u32 % 3);
+        }
     }
 }
 
@@ -64,13 +74,13 @@ fn whole_weights_are_copies() {
 fn other_weights_stay_weights_and_nonsense_is_refused() {
     let all: Vec<usize> = (0..ROWS).collect();
     let weights: Vec<f32> = (0..ROWS).map(|row| [0.0, 0.5, 1.5, 2.0][row % 4]).collect();
-    let (prepared, _) = prepare(&config(RowOrder::Given), &loaded(&all, Some(weights.clone()))).unwrap();
-    assert_eq!(prepared.data.len(), ROWS - ROWS / 4);
-    let kept: Vec<f32> = prepared.data.rows.iter().map(|&row| weights[row as usize]).collect();
-    assert_eq!(prepared.weights, Some(kept));
+    let rows = whole(&loaded(&all, Some(weights.clone())));
+    assert_eq!(rows.data.len(), ROWS - ROWS / 4);
+    let kept: Vec<f32> = rows.data.rows.iter().map(|&row| weights[row as usize]).collect();
+    assert_eq!(rows.weights, Some(kept));
     // Too many copies to make.
-    let (prepared, _) = prepare(&config(RowOrder::Given), &loaded(&all, Some(vec![1e6; ROWS]))).unwrap();
-    assert_eq!((prepared.data.len(), prepared.weights), (ROWS, Some(vec![1e6; ROWS])));
+    let rows = whole(&loaded(&all, Some(vec![1e6; ROWS])));
+    assert_eq!((rows.data.len(), rows.weights), (ROWS, Some(vec![1e6; ROWS])));
     for nonsense in [vec![1.0; ROWS - 1], vec![-1.0; ROWS], vec![f32::NAN; ROWS], vec![0.0; ROWS]] {
         prepare(&config(RowOrder::Given), &loaded(&all, Some(nonsense))).unwrap_err();
     }

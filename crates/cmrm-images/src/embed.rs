@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use cmrm_run::RunInfo;
+use cmrm_run::names::SETTINGS;
+use cmrm_run::{RunDir, RunKind};
 use tch::{Device, Kind, Tensor};
 
 use crate::data::{Images, Resident, Scaling};
@@ -24,17 +25,15 @@ pub struct TrainedNetwork {
 impl TrainedNetwork {
     /// Opens a finished run.
     pub fn open(run: &Path, device: Device) -> Result<Self> {
-        let (settings, info) = (run.join("config.toml"), run.join("run.json"));
-        if !info.is_file() || !settings.is_file() {
-            return Err(Error::in_file(run, "not the folder of a finished run, as `cmrm-images train` leaves it"));
+        let (run, info) = RunDir::open(run)?;
+        if info.kind != RunKind::Images {
+            return Err(Error::in_file(run.path(), "not a run on images, as `cmrm-images train` leaves it"));
         }
-        let text = std::fs::read_to_string(&info).map_err(|error| Error::in_file(&info, error))?;
-        let stated: RunInfo = serde_json::from_str(&text).map_err(|error| Error::in_file(&info, error))?;
-        stated.check().map_err(|error| Error::in_file(&info, error))?;
+        let settings = run.file(SETTINGS);
         let plan = Plan::read(&settings)?;
-        let spec = plan.runs()?.into_iter().find(|spec| spec.arm == stated.chosen);
-        let spec = spec.ok_or_else(|| Error::in_file(&settings, format!("no arm '{}'", stated.chosen)))?;
-        Self::load(&run.join(MODEL), &spec, stated.classes.len(), plan.size, device)
+        let spec = plan.runs()?.into_iter().find(|spec| spec.arm == info.chosen);
+        let spec = spec.ok_or_else(|| Error::in_file(&settings, format!("no arm '{}'", info.chosen)))?;
+        Self::load(&run.file(MODEL), &spec, info.classes.len(), plan.size, device)
     }
 
     fn load(model: &Path, spec: &RunSpec, classes: usize, size: Option<usize>, device: Device) -> Result<Self> {

@@ -39,7 +39,7 @@ pub enum Error {
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         let (kind, error) = (error.kind(), cmrm_data::Error::from(error));
-        match cmrm_files::way_out_of_writing(kind) {
+        match cmrm_data::files::way_out_of_writing(kind) {
             "" => Error::Data(error),
             way_out => Error::Data(error.way_out(way_out)),
         }

@@ -4,14 +4,12 @@
 //! [`Server`] speaks just enough HTTP/1.1 for one browser on the loopback interface. Every address begins with a secret
 //! that is new each time; requests without it, from another origin or by another name of this machine are refused.
 
-mod decision;
 mod entrance;
 mod http;
 mod places;
 mod server;
 mod store;
 
-pub use decision::{Action, Basis, Decision, csv};
 pub use entrance::Entrance;
 pub use server::{Item, Server, Source};
 pub use store::Store;

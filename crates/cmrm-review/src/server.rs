@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cmrm_report::Card;
+use cmrm_run::decision::{Action, Basis, Decision, csv};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::decision::{Action, Basis, Decision, csv};
 use crate::entrance::Entrance;
 use crate::http::{Request, Response};
 use crate::places::{Place, Places};
@@ -87,13 +87,13 @@ struct Content<'a> {
 
 impl Content<'_> {
     /// The decisions with what they were made on.
-    fn csv(&self, decisions: &[Decision]) -> String {
+    fn csv(&self, decisions: &[Decision]) -> Result<String, String> {
         let basis = |row| {
             let place = self.places.get(&row).copied();
             let given_label = place.map(|place| self.items[place].given.clone());
             Basis { given_label, id: place.and_then(|place| self.source.id(place)) }
         };
-        csv(decisions, basis, self.source.fingerprint().as_deref())
+        csv(decisions, basis, self.source.fingerprint().as_deref()).map_err(|error| error.to_string())
     }
 }
 
@@ -103,7 +103,7 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let mut bytes = [0; SECRET];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-        let secret = cmrm_files::text::hex(&bytes);
+        let secret = cmrm_data::files::text::hex(&bytes);
         let host = listener.local_addr()?.to_string();
         let (places, entrance) = (Places::default(), Entrance::default());
         Ok(Server { listener, secret, host, store: Mutex::new(store), patience: PATIENCE, places, entrance })
@@ -175,8 +175,8 @@ impl Server {
             ("GET", "review.js") => Response::ok("text/javascript; charset=utf-8", SCRIPT),
             ("GET", "review.css") => Response::ok("text/css; charset=utf-8", STYLE),
             ("GET", "list") => self.list(content),
-            ("GET", "decisions.csv") => match self.store().decisions() {
-                Ok(decisions) => Response::file("text/csv; charset=utf-8", "decisions.csv", content.csv(&decisions)),
+            ("GET", "decisions.csv") => match self.store().decisions().and_then(|made| content.csv(&made)) {
+                Ok(decisions) => Response::file("text/csv; charset=utf-8", "decisions.csv", decisions),
                 Err(error) => Response::refuse(500, &error),
             },
             ("GET", path) if path.starts_with("card/") => card(&path["card/".len()..], content),

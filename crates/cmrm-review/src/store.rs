@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use cmrm_run::decision::{Action, Decision};
 use rusqlite::{Connection, OptionalExtension, params};
-
-use crate::decision::{Action, Decision};
 
 /// Version of the file's layout.
 const FORMAT: &str = "1";
@@ -97,7 +96,8 @@ impl Store {
         let mut decisions = Vec::new();
         for row in rows {
             let (row, action, label) = row.map_err(text)?;
-            let action = Action::of(&action).ok_or_else(|| format!("row {row}: '{action}' is no action"))?;
+            let action =
+                Action::of(&action).ok_or_else(|| format!("row {row}: '{action}' is not an action of this version"))?;
             decisions.push(Decision { row: row as u64, action, label });
         }
         Ok(decisions)

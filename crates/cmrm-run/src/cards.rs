@@ -1,4 +1,4 @@
-//! Doubtful rows to look at, beside the trusted rows that are most like them.
+//! Suspects to look at, beside the trusted rows that are most like them.
 
 use std::borrow::Cow;
 
@@ -6,14 +6,13 @@ use cmrm_data::{Column, Dataset, Features, ImageShape, Input};
 use cmrm_report::{Card, Content, Neighbour, Pixels, data_uri};
 
 use crate::error::{Error, Result};
+use crate::rows::TrainingRows;
 
 /// Rows that the report shows in full.
 pub const SUSPECTS: usize = 50;
 /// Room for their pictures: the page stays small enough for a mail. Where pictures are large, fewer rows are shown.
 pub const PICTURE_BYTES: usize = 2_000_000;
-/// File of the doubtful rows of a run on images: their pictures, for the review page of a program that cannot read images.
-pub const CARDS: &str = "cards.json";
-/// Rows in it.
+/// Rows that the review page of a run on images shows.
 pub const REVIEWED: usize = 500;
 /// Room for their pictures.
 pub const REVIEW_BYTES: usize = 16_000_000;
@@ -26,16 +25,6 @@ const NEIGHBOURS: usize = 3;
 /// Rows looked at to learn the range of the pixels.
 const RANGE_ROWS: usize = 1000;
 
-/// What training recorded of every training row.
-pub struct Record {
-    /// Margin in the last epoch.
-    pub margin: Vec<f32>,
-    /// The strongest other class in the last epoch.
-    pub rival: Vec<u32>,
-    /// Weight in the last epoch.
-    pub weight: Vec<f32>,
-}
-
 /// What a row of the data holds, with so many columns at most.
 type Show<'a> = Box<dyn Fn(u64, usize) -> Content + Send + Sync + 'a>;
 
@@ -45,84 +34,86 @@ pub struct Cards<'a> {
     /// The ids of the rows of the data, where it has them.
     ids: Option<Column>,
     train: Cow<'a, Dataset>,
-    record: Record,
-    /// Positions of the rows that are not doubted, by label.
+    rows: Cow<'a, TrainingRows>,
+    /// Positions of the rows whose labels are not in doubt, by label.
     trusted: Vec<Vec<usize>>,
 }
 
 impl<'a> Cards<'a> {
     /// Rows of `raw`, from which `train` was made.
-    pub fn new(raw: Input, train: Cow<'a, Dataset>, record: Record) -> Result<Self> {
-        let rows = raw.features.rows() as u64;
-        if let Some(row) = train.rows.iter().find(|&&row| row >= rows) {
-            return Err(Error::Mismatch(format!("{}: {rows} rows, but the run has trained on row {row}", raw.source)));
+    pub fn new(raw: Input, train: Cow<'a, Dataset>, rows: Cow<'a, TrainingRows>) -> Result<Self> {
+        let count = raw.features.rows() as u64;
+        if let Some(row) = train.rows.iter().find(|&&row| row >= count) {
+            return Err(Error::refused(format!("{}: {count} rows, but the run has trained on row {row}", raw.source)));
         }
         let (range, ids) = (pixel_range(&raw.features), raw.ids.clone());
-        Cards::showing(Box::new(move |row, columns| content(&raw, range, row as usize, columns)), ids, train, record)
+        Cards::showing(Box::new(move |row, columns| content(&raw, range, row as usize, columns)), ids, train, rows)
     }
 
     /// Rows that are images, each of them `picture` of its place in the data; neighbours are near in the features of
     /// `train`.
     pub fn of_pictures(
         train: Cow<'a, Dataset>,
-        record: Record,
+        rows: Cow<'a, TrainingRows>,
         picture: &'a (dyn Fn(u64) -> Option<String> + Send + Sync),
     ) -> Result<Self> {
         let show = move |row, _| Content { picture: picture(row), cells: Vec::new(), more: 0 };
-        Cards::showing(Box::new(show), None, train, record)
+        Cards::showing(Box::new(show), None, train, rows)
     }
 
-    fn showing(show: Show<'a>, ids: Option<Column>, train: Cow<'a, Dataset>, record: Record) -> Result<Self> {
-        if record.margin.len() != train.len() || record.weight.len() != train.len() || record.rival.len() != train.len()
-        {
-            let (found, expected) = (record.margin.len(), train.len());
-            return Err(Error::Mismatch(format!(
-                "margins of {found} rows for the {expected} training rows; fit again"
+    fn showing(
+        show: Show<'a>,
+        ids: Option<Column>,
+        train: Cow<'a, Dataset>,
+        rows: Cow<'a, TrainingRows>,
+    ) -> Result<Self> {
+        if rows.len() != train.len() {
+            return Err(Error::refused(format!(
+                "margins of {} rows for the {} training rows; fit again",
+                rows.len(),
+                train.len()
             )));
         }
         let mut trusted = vec![Vec::new(); train.classes.len()];
         for (at, &label) in train.labels.iter().enumerate() {
-            if record.margin[at] > 0.0 && record.weight[at] >= 0.5 {
+            if rows.margin[at] > 0.0 && rows.weight[at] >= 0.5 {
                 trusted[label as usize].push(at);
             }
         }
-        Ok(Cards { show, ids, train, record, trusted })
+        Ok(Cards { show, ids, train, rows, trusted })
     }
 
-    /// Positions of the doubted rows, most doubtful first.
+    /// Positions of the suspects, most suspicious first.
     pub fn suspects(&self) -> Vec<usize> {
-        let margins = &self.record.margin;
-        let mut doubted: Vec<usize> = (0..margins.len()).filter(|&at| margins[at] < 0.0).collect();
-        doubted.sort_by(|&a, &b| margins[a].total_cmp(&margins[b]).then(a.cmp(&b)));
-        doubted
+        self.rows.suspects()
     }
 
     /// The given and the suggested label of a row.
     pub fn labels(&self, at: usize) -> (&str, &str) {
         let name = |label: u32| self.train.classes[label as usize].as_str();
-        (name(self.train.labels[at]), name(self.record.rival[at]))
+        (name(self.train.labels[at]), name(self.rows.rival[at]))
     }
 
-    /// Where a row stands in the data.
+    /// A row's place in the data.
     pub fn row(&self, at: usize) -> u64 {
         self.train.rows[at]
     }
 
-    /// Its id, where the data has a column of them.
+    /// Its ID, where the data has a column of them.
     pub fn id(&self, at: usize) -> Option<String> {
         self.ids.as_ref()?.text(self.row(at) as usize).map(Cow::into_owned)
     }
 
     /// Its margin in the last epoch.
     pub fn margin(&self, at: usize) -> f64 {
-        f64::from(self.record.margin[at])
+        f64::from(self.rows.margin[at])
     }
 
     /// One row with its neighbours.
     pub fn card(&self, at: usize, columns: usize) -> Card {
         let (given, suggested) = self.labels(at);
         let mut neighbours = Vec::new();
-        for label in [self.train.labels[at], self.record.rival[at]] {
+        for label in [self.train.labels[at], self.rows.rival[at]] {
             for near in self.nearest(at, label) {
                 neighbours.push(Neighbour {
                     row: self.row(near),

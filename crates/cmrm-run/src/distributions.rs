@@ -22,9 +22,9 @@ const TRIALS: usize = 200;
 
 /// What the distributions are of.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct DistributionParts<'a> {
     /// What training saw of the rows, by the arm that the report is about.
-    pub rows: &'a TrainingRows<'a>,
+    pub rows: &'a TrainingRows,
     /// What that arm says of their labels.
     pub confidences: &'a Confidences<'a>,
     /// What the base arm says of them.
@@ -49,9 +49,9 @@ pub struct Distributions {
 }
 
 /// The distributions of a report.
-pub fn distributions(found: &Seen<'_>) -> Result<Distributions> {
+pub fn distributions(found: &DistributionParts<'_>) -> Result<Distributions> {
     let (rows, alpha) = (found.rows, found.alpha);
-    let margins = rows.margin;
+    let margins = &rows.margin;
     let batch = if found.batch == 0 { margins.len() } else { found.batch.min(margins.len()) };
     let curve = gap_curve(margins, alpha, &[batch], TRIALS, found.seed)?;
     let mut density = density(margins, curve.tau, batch)?;
@@ -69,7 +69,7 @@ pub fn distributions(found: &Seen<'_>) -> Result<Distributions> {
     }
     let stretched: Vec<f32> = margins.iter().map(|margin| (margin + 1.0) / 2.0).collect();
     let all: Vec<usize> = (0..margins.len()).collect();
-    let (right, are_wrong) = count(&stretched, &all, rows.wrong, MARGIN_BINS);
+    let (right, are_wrong) = count(&stretched, &all, rows.wrong.as_deref(), MARGIN_BINS);
     Ok(Distributions {
         margins: Margins { right, wrong: are_wrong, tau: curve.tau },
         density,
@@ -109,13 +109,13 @@ fn density(margins: &[f32], tau: f64, batch: usize) -> Result<Option<Density>> {
     }))
 }
 
-fn confidence(rows: &TrainingRows<'_>, robust: &[f32], base: Option<&[f32]>) -> Vec<Confidence> {
+fn confidence(rows: &TrainingRows, robust: &[f32], base: Option<&[f32]>) -> Vec<Confidence> {
     let mut members = vec![Vec::new(); rows.classes.len()];
     for (row, &label) in rows.labels.iter().enumerate() {
         members[label as usize].push(row);
     }
     let one = |(class, members): (usize, &Vec<usize>)| {
-        let (right, wrong) = count(robust, members, rows.wrong, CONFIDENCE_BINS);
+        let (right, wrong) = count(robust, members, rows.wrong.as_deref(), CONFIDENCE_BINS);
         let base = base.map(|base| count(base, members, None, CONFIDENCE_BINS).0);
         Confidence { class: rows.classes[class].clone(), base, right, wrong }
     };

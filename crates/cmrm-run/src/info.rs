@@ -63,7 +63,7 @@ impl RunInfo {
     /// Refuses what no run says of itself: a folder may come from somewhere else. An arm's name is part of a file's name,
     /// so one with a separator in it would lead out of the folder.
     pub fn check(&self) -> Result<()> {
-        let refused = |words: String| Err(Error::Mismatch(format!("{words}; copy the folder again or fit again")));
+        let refused = |words: String| Err(Error::refused(format!("{words}; copy the folder again or fit again")));
         for (what, names) in [("class", &self.classes), ("arm", &self.arms)] {
             let mut seen = HashSet::new();
             if names.is_empty() {

@@ -1,27 +1,34 @@
-//! What a run leaves behind, whatever it trained: the records of its rows, its summary, its report.
+//! A run's folder and what is in it, whatever was trained: settings, models, row records, calibration, summary, report.
 //!
-//! The engine for tables and the one for images both end here, so that `cmrm audit` and `cmrm report` know one form.
+//! [`RunDir`] owns the folder. The engine for tables and the one for images both write through it, so that `cmrm audit`,
+//! `cmrm review` and `cmrm report` know one form.
 
+mod calibration;
 mod cards;
 mod confidences;
+pub mod decision;
 mod distributions;
 mod error;
+mod fitted;
+mod folder;
 mod info;
 pub mod judge;
+pub mod names;
 mod report;
 mod rows;
 pub mod summary;
 mod suspects;
 
-pub use cards::{
-    CARDS, Cards, FEW_COLUMNS, MANY_COLUMNS, PICTURE_BYTES, REVIEW_BYTES, REVIEWED, Record, SUSPECTS, fitting,
-};
+pub use calibration::Calibration;
+pub use cards::{Cards, FEW_COLUMNS, MANY_COLUMNS, PICTURE_BYTES, REVIEW_BYTES, REVIEWED, SUSPECTS, fitting};
 pub use confidences::Confidences;
-pub use distributions::{Distributions, Seen, distributions};
+pub use distributions::{DistributionParts, Distributions, distributions};
 pub use error::{Error, Result};
+pub use fitted::{Fitted, Wanted};
+pub use folder::{RunDir, write_file};
 pub use info::{FORMAT, RunInfo, RunKind};
-pub use report::{Found, report};
-pub use rows::{MARGINS, TrainingRows};
+pub use report::{ReportParts, epoch, report};
+pub use rows::TrainingRows;
 pub use suspects::{Suspect, Suspects};
 
 /// Name of the arm without an envelope.

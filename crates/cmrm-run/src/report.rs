@@ -6,20 +6,22 @@ use cmrm_report::{
     Arm, Audit, Card, Envelope, Epoch, Estimate, Origin, Pair, Report, SCHEMA, Sensitivity, Sets, Sizes,
 };
 
+use cmrm_train::train::EpochStats;
+
 use crate::BASE;
 use crate::confidences::Confidences;
-use crate::distributions::{Seen, distributions};
+use crate::distributions::{DistributionParts, distributions};
 use crate::error::Result;
 use crate::judge::Measured;
 use crate::rows::TrainingRows;
 use crate::summary::{ArmSummary, FitSummary};
 
 /// What a report is made from.
-pub struct Found<'a> {
+pub struct ReportParts<'a> {
     /// The summary.
     pub summary: &'a FitSummary,
     /// What training saw of the rows, by the arm that the report is about.
-    pub rows: &'a TrainingRows<'a>,
+    pub rows: &'a TrainingRows,
     /// What that arm says of their labels.
     pub confidences: &'a Confidences<'a>,
     /// What the base arm says of them.
@@ -28,9 +30,9 @@ pub struct Found<'a> {
     pub envelope: Envelope,
     /// Rows of a batch.
     pub batch: usize,
-    /// One entry an arm and epoch.
-    pub history: Vec<Epoch>,
-    /// The most doubtful rows.
+    /// One entry for each arm and epoch.
+    pub history: &'a [EpochStats],
+    /// The most suspicious rows.
     pub suspects: Vec<Card>,
     /// Accuracy against the settings of the envelope.
     pub sensitivity: Option<Sensitivity>,
@@ -39,9 +41,9 @@ pub struct Found<'a> {
 }
 
 /// Every number of the report.
-pub fn report(found: Found<'_>) -> Result<Report> {
+pub fn report(found: ReportParts<'_>) -> Result<Report> {
     let (summary, rows) = (found.summary, found.rows);
-    let distributions = distributions(&Seen {
+    let distributions = distributions(&DistributionParts {
         rows,
         confidences: found.confidences,
         base: found.base,
@@ -67,7 +69,7 @@ pub fn report(found: Found<'_>) -> Result<Report> {
         difference: summary.difference.as_ref().map(|d| Estimate { value: d.accuracy, low: d.low, high: d.high }),
         audit: audit(summary, rows),
         suspects: found.suspects,
-        history: found.history,
+        history: found.history.iter().map(epoch).collect(),
         envelope: found.envelope,
         margins: distributions.margins,
         density: distributions.density,
@@ -82,6 +84,24 @@ pub fn report(found: Found<'_>) -> Result<Report> {
             config: found.config,
         },
     })
+}
+
+/// An epoch of a training, as a report has it.
+pub fn epoch(stats: &EpochStats) -> Epoch {
+    Epoch {
+        arm: stats.arm.clone(),
+        epoch: stats.epoch,
+        on: stats.envelope_on,
+        base: stats.base,
+        risk: stats.risk,
+        total: stats.total,
+        tau: stats.tau,
+        tau_plus: stats.tau_plus,
+        tau_minus: stats.tau_minus,
+        filtered: stats.filtered,
+        wrong_among_filtered: stats.wrong_among_filtered,
+        validation_accuracy: stats.validation_accuracy,
+    }
 }
 
 fn arms(summary: &FitSummary) -> Vec<Arm> {
@@ -104,9 +124,9 @@ fn arms(summary: &FitSummary) -> Vec<Arm> {
     summary.arms.iter().map(arm).collect()
 }
 
-fn audit(summary: &FitSummary, rows: &TrainingRows<'_>) -> Audit {
+fn audit(summary: &FitSummary, rows: &TrainingRows) -> Audit {
     let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
-    for at in rows.doubted() {
+    for at in rows.suspects() {
         *counts.entry((rows.labels[at], rows.rival[at])).or_default() += 1;
     }
     let mut pairs: Vec<Pair> =

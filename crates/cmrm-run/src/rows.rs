@@ -1,43 +1,58 @@
-//! What training saw of every row.
+//! What training saw of every row: `margins.parquet`.
 
 use std::path::Path;
 
-use cmrm_data::{Column, Table};
+use cmrm_data::read::{ReadOptions, Source, read};
+use cmrm_data::table::Values;
+use cmrm_data::{Column, Dataset, Features, LabelOptions, LabelledRows, Override, Table};
+use cmrm_train::train::RowRecord;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// Name of the file in a run's folder.
-pub const MARGINS: &str = "margins.parquet";
-
-/// What training saw of every row, one entry of each list a row. Margins are of probabilities, whatever the envelope
+/// What training saw of every row; each list has one entry for each. Margins are of probabilities, whatever the envelope
 /// goes by.
-#[derive(Debug, Clone, Copy)]
-pub struct TrainingRows<'a> {
-    /// Where each row stands in the data.
-    pub rows: &'a [u64],
-    /// The id of each row, where the data has a column of them; else empty.
-    pub ids: &'a [String],
-    /// The file of each row, where each has one; else empty.
-    pub files: &'a [String],
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TrainingRows {
+    /// The row's place in the data, from zero.
+    pub rows: Vec<u64>,
+    /// The row's ID, where the data has a column of them; else empty.
+    pub ids: Vec<String>,
+    /// The row's file, where each has one; else empty.
+    pub files: Vec<String>,
     /// Names of the classes.
-    pub classes: &'a [String],
+    pub classes: Vec<String>,
     /// The observed label.
-    pub labels: &'a [u32],
+    pub labels: Vec<u32>,
     /// The strongest other class in the last epoch.
-    pub rival: &'a [u32],
+    pub rival: Vec<u32>,
     /// Margin in the last epoch.
-    pub margin: &'a [f32],
+    pub margin: Vec<f32>,
     /// Mean margin over the epochs.
-    pub mean_margin: &'a [f32],
+    pub mean_margin: Vec<f32>,
     /// Weight in the last epoch.
-    pub weight: &'a [f32],
+    pub weight: Vec<f32>,
     /// Mean weight over the epochs.
-    pub mean_weight: &'a [f32],
+    pub mean_weight: Vec<f32>,
     /// Whether the label is wrong, where that is known.
-    pub wrong: Option<&'a [bool]>,
+    pub wrong: Option<Vec<bool>>,
 }
 
-impl TrainingRows<'_> {
+impl TrainingRows {
+    /// What the native engine recorded of the rows of `train`.
+    pub fn of(train: &Dataset, record: &RowRecord) -> Self {
+        TrainingRows {
+            rows: train.rows.clone(),
+            classes: train.classes.clone(),
+            labels: train.labels.clone(),
+            rival: record.rival.clone(),
+            margin: record.last_margin.clone(),
+            mean_margin: record.mean_margin.clone(),
+            weight: record.last_weight.clone(),
+            mean_weight: record.mean_weight.clone(),
+            ..TrainingRows::default()
+        }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.labels.len()
@@ -48,39 +63,119 @@ impl TrainingRows<'_> {
         self.labels.is_empty()
     }
 
-    pub(crate) fn name(&self, class: u32) -> &str {
+    /// Name of a class.
+    pub fn name(&self, class: u32) -> &str {
         self.classes.get(class as usize).map_or("?", String::as_str)
     }
 
-    /// Positions of the doubted rows, most doubtful first: those where another class is more likely than the given one.
-    pub fn doubted(&self) -> Vec<usize> {
-        let mut doubted: Vec<usize> = (0..self.len()).filter(|&at| self.margin[at] < 0.0).collect();
-        doubted.sort_by(|&a, &b| self.margin[a].total_cmp(&self.margin[b]).then(a.cmp(&b)));
-        doubted
+    /// Positions of the suspects, most suspicious first: rows where another class is more likely than the given one.
+    pub fn suspects(&self) -> Vec<usize> {
+        let mut suspects: Vec<usize> = (0..self.len()).filter(|&at| self.margin[at] < 0.0).collect();
+        suspects.sort_by(|&a, &b| self.margin[a].total_cmp(&self.margin[b]).then(a.cmp(&b)));
+        suspects
     }
 
-    /// Writes the table that `cmrm audit` reads.
+    /// Writes the table.
     pub fn write(&self, path: &Path) -> Result<()> {
         let numbers = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>();
         let names = |labels: &[u32]| labels.iter().map(|&label| self.name(label)).collect::<Vec<&str>>();
         let mut columns = vec![Column::numeric("row", self.rows.iter().map(|&row| row as f64).collect())];
-        for (name, cells) in [("id", self.ids), ("file", self.files)] {
+        for (name, cells) in [("id", &self.ids), ("file", &self.files)] {
             if !cells.is_empty() {
                 columns.push(Column::categorical(name, cells));
             }
         }
         columns.extend([
-            Column::categorical("given_label", &names(self.labels)),
-            Column::categorical("rival_label", &names(self.rival)),
-            Column::numeric("margin", numbers(self.margin)),
-            Column::numeric("mean_margin", numbers(self.mean_margin)),
-            Column::numeric("weight", numbers(self.weight)),
-            Column::numeric("mean_weight", numbers(self.mean_weight)),
+            Column::categorical("given_label", &names(&self.labels)),
+            Column::categorical("rival_label", &names(&self.rival)),
+            Column::numeric("margin", numbers(&self.margin)),
+            Column::numeric("mean_margin", numbers(&self.mean_margin)),
+            Column::numeric("weight", numbers(&self.weight)),
+            Column::numeric("mean_weight", numbers(&self.mean_weight)),
         ]);
-        if let Some(wrong) = self.wrong {
+        if let Some(wrong) = &self.wrong {
             let wrong = wrong.iter().map(|&wrong| f64::from(u8::from(wrong))).collect();
             columns.push(Column::numeric("known_wrong", wrong));
         }
         Ok(cmrm_data::write::write_table(path, &Table::new(columns)?)?)
+    }
+
+    /// Reads the table of a run that knows these classes.
+    pub fn read(path: &Path, classes: &[String]) -> Result<Self> {
+        let bad = |what: &str| Error::in_file(path, format!("{what}; fit again"));
+        let mut options = ReadOptions::default();
+        for name in ["given_label", "rival_label"] {
+            options.overrides.insert(name.into(), Override::Categorical);
+        }
+        let Features::Table(table) = read(&Source::file(path), &options)?.features else {
+            return Err(bad("not a table"));
+        };
+        let column = |name: &str| table.column(name).ok_or_else(|| bad(&format!("column '{name}' is missing")));
+        let numbers = |name: &str| match &column(name)?.values {
+            Values::Numeric(values) => Ok(values),
+            _ => Err(bad(&format!("column '{name}' does not hold numbers"))),
+        };
+        let singles =
+            |name: &str| -> Result<Vec<f32>> { Ok(numbers(name)?.iter().map(|&value| value as f32).collect()) };
+        let known = LabelOptions { classes: Some(classes.to_vec()), ..LabelOptions::default() };
+        let labels = |name: &str| -> Result<Vec<u32>> {
+            let encoded = LabelledRows::encode(column(name)?, 0, &known).map_err(|e| e.in_file(path.display()))?;
+            Ok(encoded.labels.indices)
+        };
+        let texts = |name: &str| match table.column(name) {
+            Some(column) => (0..column.len()).map(|row| column.text(row).unwrap_or_default().into_owned()).collect(),
+            None => Vec::new(),
+        };
+        let wrong = match table.column("known_wrong") {
+            Some(_) => Some(numbers("known_wrong")?.iter().map(|&value| value != 0.0).collect()),
+            None => None,
+        };
+        Ok(TrainingRows {
+            rows: numbers("row")?.iter().map(|&row| row as u64).collect(),
+            ids: texts("id"),
+            files: texts("file"),
+            classes: classes.to_vec(),
+            labels: labels("given_label")?,
+            rival: labels("rival_label")?,
+            margin: singles("margin")?,
+            mean_margin: singles("mean_margin")?,
+            weight: singles("weight")?,
+            mean_weight: singles("mean_weight")?,
+            wrong,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::MARGINS;
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(MARGINS);
+        let text = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
+        let mut rows = TrainingRows {
+            rows: vec![4, 0, 7],
+            ids: text(&["007", "", "=1"]),
+            files: Vec::new(),
+            classes: text(&["1", "2", "true"]),
+            labels: vec![2, 0, 0],
+            rival: vec![0, 1, 2],
+            margin: vec![0.1, -0.6, -0.7],
+            mean_margin: vec![0.2, -0.5, 0.3],
+            weight: vec![1.0, 0.1, 0.9],
+            mean_weight: vec![1.0, 0.2, 0.9],
+            wrong: Some(vec![false, true, true]),
+        };
+        rows.write(&path).unwrap();
+        assert_eq!(TrainingRows::read(&path, &rows.classes).unwrap(), rows);
+        assert_eq!(rows.suspects(), [2, 1]);
+        (rows.ids, rows.wrong) = (Vec::new(), None);
+        rows.write(&path).unwrap();
+        assert_eq!(TrainingRows::read(&path, &rows.classes).unwrap(), rows);
+        let refused = TrainingRows::read(&path, &text(&["1", "2"])).unwrap_err().to_string();
+        assert!(refused.contains("true") && refused.contains(MARGINS), "{refused}");
     }
 }

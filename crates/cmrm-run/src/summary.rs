@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use cmrm_files::text::{markdown_value, printable_value};
+use cmrm_data::files::text::{markdown_value, printable_value};
 use serde::{Deserialize, Serialize};
 
 use crate::BASE;

@@ -1,4 +1,4 @@
-//! The rows whose labels the model doubts, from the record of a single fit.
+//! The rows whose labels look wrong, from the record of a single fit.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use crate::rows::TrainingRows;
 /// Suspects named in a summary.
 const TOP: usize = 10;
 
-/// One doubted label.
+/// One row whose label looks wrong.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Suspect {
-    /// Where the row stands in the data.
+    /// Its place in the data.
     pub row: u64,
     /// Its label.
     pub given_label: String,
@@ -20,7 +20,7 @@ pub struct Suspect {
     pub margin: f32,
 }
 
-/// All doubted labels of the training rows: those where another class is more likely than the given one.
+/// All suspects: the training rows where another class is more likely than the given one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Suspects {
     /// How many.
@@ -31,28 +31,28 @@ pub struct Suspects {
     pub precision: Option<f64>,
     /// Share of the truly wrong labels that are among them, where that is known.
     pub recall: Option<f64>,
-    /// The most doubtful ones.
+    /// The most suspicious.
     pub top: Vec<Suspect>,
 }
 
 impl Suspects {
     /// Finds them.
-    pub fn find(rows: &TrainingRows<'_>) -> Self {
-        let doubted = rows.doubted();
+    pub fn find(rows: &TrainingRows) -> Self {
+        let suspects = rows.suspects();
         let (mut precision, mut recall) = (None, None);
-        if let Some(wrong) = rows.wrong {
-            let found = doubted.iter().filter(|&&at| wrong[at]).count() as f64;
+        if let Some(wrong) = &rows.wrong {
+            let found = suspects.iter().filter(|&&at| wrong[at]).count() as f64;
             let wrong = wrong.iter().filter(|&&wrong| wrong).count();
-            precision = (!doubted.is_empty()).then(|| found / doubted.len() as f64);
+            precision = (!suspects.is_empty()).then(|| found / suspects.len() as f64);
             recall = (wrong > 0).then(|| found / wrong as f64);
         }
-        let top = doubted.iter().take(TOP).map(|&at| Suspect {
+        let top = suspects.iter().take(TOP).map(|&at| Suspect {
             row: rows.rows[at],
             given_label: rows.name(rows.labels[at]).into(),
             suggested_label: rows.name(rows.rival[at]).into(),
             margin: rows.margin[at],
         });
         let top = top.collect();
-        Suspects { count: doubted.len(), share: doubted.len() as f64 / rows.len() as f64, precision, recall, top }
+        Suspects { count: suspects.len(), share: suspects.len() as f64 / rows.len() as f64, precision, recall, top }
     }
 }

@@ -21,7 +21,7 @@ struct SaveEveryEpoch(PathBuf);
 impl<T: Scalar> Observer<T> for SaveEveryEpoch {
     fn epoch(&mut self, trainer: &Trainer<'_, T>, _stats: &[EpochStats]) -> Result<ControlFlow<()>> {
         let bytes = Checkpoint::of(trainer).to_bytes()?;
-        cmrm_files::write_atomically(&self.0, |file| file.write_all(&bytes)).unwrap();
+        cmrm_data::files::write_atomically(&self.0, |file| file.write_all(&bytes)).unwrap();
         Ok(ControlFlow::Continue(()))
     }
 }

@@ -52,7 +52,7 @@ impl Cell {
     /// SHA-256 of settings, data and version.
     pub fn hash(&self) -> String {
         let text = format!("{FORMAT}\n{}\n{}", self.data, self.config.key());
-        cmrm_files::text::hex(&Sha256::digest(text.as_bytes()))
+        cmrm_data::files::text::hex(&Sha256::digest(text.as_bytes()))
     }
 
     /// Its name for people.
@@ -130,7 +130,8 @@ impl Store {
         let path = self.folder.join(cell.file());
         let line = serde_json::to_string(result)
             .map_err(|error| Error::Stored { path: path.clone(), reason: error.to_string() })?;
-        cmrm_files::write_atomically(&path, |file| writeln!(file, "{line}")).map_err(|error| Error::file(&path, error))
+        cmrm_data::files::write_atomically(&path, |file| writeln!(file, "{line}"))
+            .map_err(|error| Error::file(&path, error))
     }
 }
 

@@ -202,7 +202,7 @@ fn report(args: &ReportArgs) -> Result<ExitCode> {
         }
     }
     for (path, text) in &files {
-        cmrm_files::write_atomically(path, |file| file.write_all(text.as_bytes()))
+        cmrm_data::files::write_atomically(path, |file| file.write_all(text.as_bytes()))
             .map_err(|error| in_file(path, error))?;
     }
     print(&files.iter().map(|(path, _)| format!("{}\n", path.display())).collect::<String>())

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use cmrm::audit::Audit;
+use cmrm_data::files::text::printable_value;
 use cmrm_data::table::Values;
 use cmrm_data::{Column, Table};
-use cmrm_files::text::printable_value;
 use serde_json::{Value, json};
 
+use crate::data_file::tidy;
 use crate::failure::Result;
 use crate::verbs::audit::AuditArgs;
-use crate::whole::tidy;
 
 /// Pairs of labels named on a terminal.
 const PAIRS: usize = 10;

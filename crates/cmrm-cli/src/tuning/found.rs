@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use cmrm::criterion::Criterion;
-use cmrm_fit::Candidate;
-use cmrm_train::tune::{Choice, SearchConfig, Setting, Standing, Trial, choose, standings};
+use cmrm_fit::{Candidate, choose, settings};
+use cmrm_run::summary::{Style, write_rows};
+use cmrm_train::tune::{Choice, SearchConfig, Standing, Trial, standings};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
-use crate::summary::{Style, write_rows};
+use crate::failure::Result;
 
 /// Settings listed at the end of a search.
 const SHOWN: usize = 10;
@@ -42,13 +42,9 @@ impl Found {
         candidates: &[Candidate],
         trials: &[Trial],
     ) -> Result<Self> {
-        let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.setting.clone()).collect();
-        let by = |criterion: Criterion| choose(&settings, trials, criterion).map(|choice| (criterion, choice));
-        let (_, chosen) = by(config.criterion).ok_or_else(|| {
-            let first = trials.iter().find_map(|trial| trial.failure.clone()).unwrap_or_default();
-            Failure::input(format!("no setting could be judged by {}; {first}", config.criterion.name()))
-        })?;
-        let mut standings = standings(&settings, trials);
+        let by = |criterion: Criterion| choose(candidates, trials, criterion).map(|(_, choice)| (criterion, choice));
+        let (_, chosen) = by(config.criterion)?;
+        let mut standings = standings(&settings(candidates), trials);
         let score = |s: &Standing| s.verdict.and_then(|verdict| verdict.by(config.criterion)).unwrap_or(f64::MIN);
         standings.sort_by(|a, b| b.folds.cmp(&a.folds).then(score(b).total_cmp(&score(a))));
         Ok(Found {
@@ -56,12 +52,12 @@ impl Found {
             search,
             data,
             rows,
-            settings: settings.len(),
+            settings: candidates.len(),
             trials: trials.len(),
             folds: config.folds,
             criterion: config.criterion,
             chosen,
-            by_criterion: Criterion::ALL.into_iter().filter_map(by).collect(),
+            by_criterion: Criterion::ALL.into_iter().filter_map(|criterion| by(criterion).ok()).collect(),
             standings,
             failed: trials.iter().filter(|trial| trial.failure.is_some()).count(),
             seed: config.seed,

@@ -7,10 +7,8 @@ mod watch;
 pub use args::SpaceArgs;
 pub use found::Found;
 
-use cmrm_data::Dataset;
-use cmrm_fit::Candidate;
-use cmrm_train::train::Examples;
-use cmrm_train::tune::{SearchConfig, Searched, Setting, Trial, search};
+use cmrm_fit::{Candidate, Part, search, settings};
+use cmrm_train::tune::{SearchConfig, Searched, Trial};
 
 use crate::failure::Result;
 use crate::terminal::Terminal;
@@ -20,15 +18,14 @@ use watch::SearchWatch;
 pub fn run_search(
     config: &SearchConfig,
     candidates: &[Candidate],
-    data: &Dataset,
+    rows: &Part,
     done: Vec<Trial>,
     terminal: &Terminal,
     save: &mut dyn FnMut(&[Trial]) -> Result<()>,
 ) -> Result<Searched> {
-    let settings: Vec<Setting> = candidates.iter().map(|candidate| candidate.setting.clone()).collect();
-    let examples = Examples::new(data.matrix()?, &data.labels);
+    let settings = settings(candidates);
     let mut watch = SearchWatch::new(terminal, config, &settings, save);
-    let searched = search(config, &settings, examples, data.classes.len(), done, &mut watch);
+    let searched = search(config, candidates, rows, done, &mut watch);
     watch.finish()?;
     Ok(searched?)
 }

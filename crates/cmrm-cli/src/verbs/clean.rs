@@ -5,14 +5,15 @@ use std::process::ExitCode;
 
 use clap::Args;
 use cmrm_data::{Column, Table};
+use cmrm_run::decision::Action;
 use serde_json::json;
 
 use crate::args::ReadArgs;
-use crate::decisions::{Action, Decided, Rules};
+use crate::data_file::{DataFile, Rewritten};
+use crate::decisions::{Decided, Rules};
 use crate::failure::{Failure, Result};
 use crate::outputs::Outputs;
 use crate::terminal::Terminal;
-use crate::whole::{Rewritten, Whole};
 
 #[derive(Debug, Args)]
 pub struct CleanArgs {
@@ -38,7 +39,7 @@ pub fn run(args: &CleanArgs, terminal: &Terminal) -> Result<ExitCode> {
     let outputs = Outputs::default().reads_with(&args.data, &args.read);
     let outputs = outputs.reads("the file of decisions itself", &args.decisions);
     let out = Rewritten::claim(outputs, &args.out, "changes")?;
-    let mut whole = Whole::read(&args.data, &args.read, terminal)?;
+    let mut whole = DataFile::read(&args.data, &args.read, terminal)?;
     let classes = whole.encode()?.labels.classes;
     let rules = Rules { classes: &classes, new_labels: args.new_labels, force: args.force };
     let decided = Decided::read(&args.decisions, &whole, &rules)?;
@@ -64,12 +65,12 @@ pub fn run(args: &CleanArgs, terminal: &Terminal) -> Result<ExitCode> {
     let (mut relabelled, mut dropped) = (0, 0);
     for row in 0..old.len() {
         match decided.actions.get(&row) {
-            Some(Action::Drop) => {
+            Some((Action::Drop, _)) => {
                 log.push((row, "drop", &old[row], ""));
                 dropped += 1;
                 continue;
             }
-            Some(Action::Relabel(label)) if *label != old[row] => {
+            Some((Action::Relabel, label)) if *label != old[row] => {
                 new[row] = Some(label.as_str());
                 log.push((row, "relabel", &old[row], label));
                 relabelled += 1;

@@ -9,12 +9,12 @@ use cmrm::conformal;
 use cmrm::metric::{Confusion, predicted_classes};
 use cmrm_data::table::ColumnBuilder;
 use cmrm_data::{Column, Kind, LabelOptions, LabelledRows, MissingLabels};
+use cmrm_run::judge::{compare, measure};
+use cmrm_run::{Fitted, Wanted};
 
 use crate::args::ReadArgs;
 use crate::evaluation::{ArmEvaluation, ClassEvaluation, Evaluation, Sets};
 use crate::failure::{Failure, Result};
-use crate::fitted::{Fitted, Wanted};
-use crate::judge::{compare, measure};
 use crate::new_rows::NewRows;
 use crate::sets::{ScoreArgs, calibrate, has_calibration};
 use crate::terminal::Terminal;

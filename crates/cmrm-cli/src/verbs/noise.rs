@@ -11,11 +11,11 @@ use cmrm_data::{Column, LabelOptions, MissingLabels, Table};
 use serde_json::json;
 
 use crate::args::ReadArgs;
+use crate::data_file::{DataFile, Rewritten, settings};
 use crate::failure::Result;
 use crate::load::load;
 use crate::outputs::Outputs;
 use crate::terminal::Terminal;
-use crate::whole::{Rewritten, Whole, settings};
 
 #[derive(Debug, Args)]
 pub struct NoiseArgs {
@@ -36,7 +36,7 @@ pub struct NoiseArgs {
 
 pub fn run(args: &NoiseArgs, terminal: &Terminal) -> Result<ExitCode> {
     let out = Rewritten::claim(Outputs::default().reads_with(&args.data, &args.read), &args.out, "flipped")?;
-    let mut whole = Whole::read(&args.data, &args.read, terminal)?;
+    let mut whole = DataFile::read(&args.data, &args.read, terminal)?;
     let labelled = whole.encode()?;
     let (labels, classes) = (&labelled.labels.indices, &labelled.labels.classes);
     if !labelled.unlabelled.is_empty() {

@@ -9,15 +9,15 @@ use cmrm::conformal::{PredictionSets, SetPredictor};
 use cmrm::metric::predicted_classes;
 use cmrm_data::Table;
 use cmrm_data::table::{Column, Kind};
+use cmrm_run::{Fitted, Wanted};
 use serde_json::json;
 
 use crate::args::ReadArgs;
 use crate::failure::{Failure, Result, in_file};
-use crate::fitted::{Fitted, Wanted};
 use crate::new_rows::{Block, NewRows};
 use crate::outputs::{OutFile, Outputs};
+use crate::prediction_writer::{OutFormat, PredictionWriter, in_output, is_closed_pipe};
 use crate::sets::{ScoreArgs, calibrate};
-use crate::sink::{OutFormat, Sink, in_output, is_closed_pipe};
 use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
@@ -100,15 +100,15 @@ fn to_file(job: &Job<'_>, rows: &mut NewRows<'_>, out: &OutFile, format: OutForm
     let written = out.write_with(|file| {
         let failed = |error: cmrm_data::Error| in_output(error, path.display());
         let mut fill = || -> Result<u64> {
-            let mut sink = Sink::file(file, format, job.fitted.info.classes.len()).map_err(failed)?;
+            let mut writer = PredictionWriter::file(file, format, job.fitted.info.classes.len()).map_err(failed)?;
             let mut count = 0;
             rows.each_block(|block, about| {
                 let (table, probabilities) = job.predict(block, about)?;
                 count += table.rows() as u64;
-                sink.write(&table, &probabilities).map_err(failed)?;
+                writer.write(&table, &probabilities).map_err(failed)?;
                 Ok(true)
             })?;
-            sink.finish().map_err(failed)?;
+            writer.finish().map_err(failed)?;
             Ok(count)
         };
         fill().map_err(Stopped::Elsewhere)
@@ -124,8 +124,8 @@ fn to_stdout(
     rows: &mut NewRows<'_>,
     json: Option<&serde_json::Map<String, serde_json::Value>>,
 ) -> Result<()> {
-    // The sink is made with the first rows: an error before them is then the only thing on standard output.
-    let mut sink = None;
+    // The writer is made with the first rows: an error before them is then the only thing on standard output.
+    let mut writer = None;
     let mut closed = false;
     let mut check = |done: cmrm_data::Result<()>| match done {
         Err(error) if is_closed_pipe(&error) => {
@@ -137,14 +137,14 @@ fn to_stdout(
     };
     rows.each_block(|block, about| {
         let (table, probabilities) = job.predict(block, about)?;
-        let open = match sink.take() {
+        let open = match writer.take() {
             Some(open) => Ok(open),
-            None => json.map_or_else(|| Ok(Sink::stdout()), Sink::json),
+            None => json.map_or_else(|| Ok(PredictionWriter::stdout()), PredictionWriter::json),
         };
-        check(open.and_then(|open| sink.insert(open).write(&table, &probabilities)))
+        check(open.and_then(|open| writer.insert(open).write(&table, &probabilities)))
     })?;
-    if let Some(sink) = sink.filter(|_| !closed) {
-        match sink.finish() {
+    if let Some(writer) = writer.filter(|_| !closed) {
+        match writer.finish() {
             Err(error) if !is_closed_pipe(&error) => return Err(in_output(error, "standard output")),
             _ => {}
         }

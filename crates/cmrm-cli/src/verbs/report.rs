@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use cmrm_report::{Report, SCHEMA, encode_png, figures, raster, svg};
+use cmrm_report::{encode_png, figures, raster, svg};
+use cmrm_run::RunDir;
+use cmrm_run::names::{SUMMARY, SUMMARY_TEXT};
 
 use crate::failure::{Failure, Result, in_file};
 use crate::outputs::Outputs;
-use crate::run_dir::RunDir;
 use crate::terminal::Terminal;
 
 /// Pixels a unit of a figure: 680 units become 2040 pixels, enough for two columns of print.
@@ -32,16 +33,16 @@ pub fn run(args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
         return write_files(&run, args, terminal);
     }
     if terminal.json() {
-        let summary: serde_json::Value = run.read_json("summary.json")?;
+        let summary: serde_json::Value = run.read_json(SUMMARY)?;
         terminal.result(&summary, "")?;
     } else {
-        terminal.text(&run.read("report.md")?)?;
+        terminal.text(&run.read(SUMMARY_TEXT)?)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn write_files(run: &RunDir, args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
-    let report = read(run)?;
+    let report = run.read_report()?;
     // Every file is claimed before the first is written.
     let mut outputs = Outputs::default().reads_run(run.path());
     let page = args.html.as_deref().map(|path| outputs.file("--html", path)).transpose()?;
@@ -68,22 +69,4 @@ fn write_files(run: &RunDir, args: &ReportArgs, terminal: &Terminal) -> Result<E
     let lines: String = written.iter().map(|path| format!("{}\n", path.display())).collect();
     terminal.result(&object, &lines)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The data of a run's report.
-pub fn read(run: &RunDir) -> Result<Report> {
-    let file = run.file("report.json");
-    if !file.exists() {
-        let what = format!("{}: missing; the run is of a version without pages and figures: fit again", file.display());
-        return Err(Failure::input(what));
-    }
-    let report: Report = run.read_json("report.json")?;
-    if report.schema != SCHEMA {
-        return Err(Failure::input(format!(
-            "{}: the report is {}, this version reads {SCHEMA}; fit again, or use the version that wrote it",
-            run.file("report.json").display(),
-            report.schema
-        )));
-    }
-    Ok(report)
 }

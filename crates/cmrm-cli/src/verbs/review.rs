@@ -1,27 +1,26 @@
 //! `cmrm review`: doubtful rows one at a time, on a page that this machine alone can open.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Args;
 use cmrm_data::Fingerprint;
-use cmrm_fit::prepare;
+use cmrm_fit::Prepared;
 use cmrm_report::Card;
-use cmrm_review::{Action, Basis, Item, Server, Source, Store, csv};
-use cmrm_run::{CARDS, Cards, MANY_COLUMNS, RunKind};
+use cmrm_review::{Item, Server, Source, Store};
+use cmrm_run::decision::{Action, Basis, csv};
+use cmrm_run::names::{CARDS, DECISIONS, MARGINS, SETTINGS};
+use cmrm_run::{Cards, MANY_COLUMNS, RunDir, RunInfo, RunKind};
 use serde_json::json;
 
 use crate::config;
 use crate::failure::{Failure, INTERRUPTED, Result};
 use crate::load::load;
-use crate::margins::{read_basis, read_record};
 use crate::outputs::Outputs;
-use crate::run_dir::{RunDir, RunInfo};
+use crate::progress::stop_at_interrupt;
 use crate::terminal::Terminal;
-
-/// The file of decisions in a run's folder.
-const STORE: &str = "review.sqlite";
 
 #[derive(Debug, Args)]
 pub struct ReviewArgs {
@@ -52,7 +51,7 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     if info.kind == RunKind::Images {
         return review_images(&run, &info, args, terminal);
     }
-    let mut config = config::read(&run.file("config.toml"))?;
+    let mut config = config::read(&run.file(SETTINGS))?;
     if let Some(data) = &args.data {
         config.data.clone_from(data);
     }
@@ -61,10 +60,10 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     let loaded = load(&config, args.cache.as_deref()).map_err(|failure| {
         Failure::input(format!("{failure}; the review shows rows of the data: if it has moved, name it with --data"))
     })?;
-    let (prepared, _) = prepare(&config, &loaded)?;
+    let prepared = Prepared::new(&config, &loaded, &stop_at_interrupt())?;
     let fingerprint = Fingerprint::of_rows(&loaded.train).map(|fingerprint| fingerprint.0);
     let (title, raw) = (loaded.name, loaded.train);
-    let train = prepared.data.gather(&prepared.split.train)?;
+    let train = prepared.train.data;
     if Fingerprint::of(&train).0 != info.fingerprint {
         return Err(Failure::input(format!(
             "{}: the data is not what the run was trained on (its fingerprint differs); name the right file with --data, or \
@@ -72,9 +71,9 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
             config.data
         )));
     }
-    let record = read_record(&run, &info)?;
-    let cards = Cards::new(raw, Cow::Owned(train), record)?;
-    let cards = Rows { title, classes: info.classes.clone(), doubted: cards.suspects(), cards, fingerprint };
+    let rows = run.read_rows(&info)?;
+    let cards = Cards::new(raw, Cow::Owned(train), Cow::Owned(rows))?;
+    let cards = Rows { title, classes: info.classes.clone(), suspects: cards.suspects(), cards, fingerprint };
     if let Some(noise) = &config.noise {
         terminal.say(format!(
             "note: the labels shown were made wrong by --noise {noise}; the data file does not have them"
@@ -106,7 +105,7 @@ fn serve(
     terminal: &Terminal,
 ) -> Result<ExitCode> {
     // Opened last: a run that cannot be shown leaves no file of decisions.
-    let store = Store::open(&run.file(STORE), &info.fingerprint).map_err(Failure::input)?;
+    let store = Store::open(&run.file(DECISIONS), &info.fingerprint).map_err(Failure::input)?;
     let listening = |error: std::io::Error| Failure::input(format!("port {} of this machine: {error}", args.port));
     let server = Server::bind(args.port, store).map_err(listening)?;
     let (address, rows) = (server.address(), source.items().len());
@@ -114,7 +113,7 @@ fn serve(
     terminal.result(&json!({ "schema": "cmrm/review/1", "address": address, "rows": rows }), &text)?;
     terminal.say(format!(
         "{rows} doubtful rows; decisions are kept in {} as they are made; Ctrl-C ends",
-        run.file(STORE).display()
+        run.file(DECISIONS).display()
     ));
     if !args.no_open && terminal.bars {
         open_browser(&server, run.path());
@@ -126,19 +125,19 @@ fn serve(
 fn export(run: &RunDir, info: &RunInfo, path: &Path, terminal: &Terminal) -> Result<ExitCode> {
     let mut outputs = Outputs::default().reads_run(run.path());
     // The export does not read the data, but the decisions are about it: it must not be lost either.
-    if let Ok(config) = config::read(&run.file("config.toml")) {
+    if let Ok(config) = config::read(&run.file(SETTINGS)) {
         outputs = outputs.reads_settings(&config, None, None);
     }
     let out = outputs.file("--export", path)?;
-    let file = run.file(STORE);
+    let file = run.file(DECISIONS);
     if !file.exists() {
         return Err(Failure::input(format!("{}: no decisions yet; make them with `cmrm review`", file.display())));
     }
     let decisions =
         Store::open(&file, &info.fingerprint).and_then(|store| store.decisions()).map_err(Failure::input)?;
-    let known = read_basis(run)?;
+    let known = bases(run, info)?;
     let basis = |row| known.get(&row).cloned().unwrap_or_else(Basis::default);
-    out.write(csv(&decisions, basis, info.rows_fingerprint.as_deref()).as_bytes())?;
+    out.write(csv(&decisions, basis, info.rows_fingerprint.as_deref())?.as_bytes())?;
     let unsure = decisions.iter().filter(|decision| decision.action == Action::Unsure).count();
     let written = decisions.len() - unsure;
     let object = json!({ "schema": "cmrm/review-export/1", "out": path, "decisions": written, "unsure": unsure });
@@ -146,13 +145,26 @@ fn export(run: &RunDir, info: &RunInfo, path: &Path, terminal: &Terminal) -> Res
     Ok(ExitCode::SUCCESS)
 }
 
-/// The doubtful rows of a run.
+/// What decisions on a run's rows were made on, by the row's place in the data. An image is known by its file.
+fn bases(run: &RunDir, info: &RunInfo) -> Result<HashMap<u64, Basis>> {
+    if !run.file(MARGINS).exists() {
+        return Ok(HashMap::new());
+    }
+    let rows = run.read_rows(info)?;
+    let basis = |(at, &row): (usize, &u64)| {
+        let given_label = Some(rows.name(rows.labels[at]).to_owned());
+        (row, Basis { given_label, id: rows.ids.get(at).or(rows.files.get(at)).cloned() })
+    };
+    Ok(rows.rows.iter().enumerate().map(basis).collect())
+}
+
+/// The suspects of a run.
 struct Rows {
     title: String,
     classes: Vec<String>,
     cards: Cards<'static>,
-    /// Positions of the doubted rows among the training rows.
-    doubted: Vec<usize>,
+    /// Positions of the suspects rows among the training rows.
+    suspects: Vec<usize>,
     fingerprint: Option<String>,
 }
 
@@ -175,15 +187,15 @@ impl Source for Rows {
                 margin: self.cards.margin(at),
             }
         };
-        self.doubted.iter().map(item).collect()
+        self.suspects.iter().map(item).collect()
     }
 
     fn card(&self, place: usize) -> std::result::Result<Card, String> {
-        Ok(self.cards.card(self.doubted[place], MANY_COLUMNS))
+        Ok(self.cards.card(self.suspects[place], MANY_COLUMNS))
     }
 
     fn id(&self, place: usize) -> Option<String> {
-        self.cards.id(self.doubted[place])
+        self.cards.id(self.suspects[place])
     }
 
     fn fingerprint(&self) -> Option<String> {

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use cmrm::criterion::Criterion;
 use cmrm_data::Fingerprint;
-use cmrm_fit::{Candidate, FitConfig, Space, check_memory, prepare, rows_to_search};
-use cmrm_train::train::Examples;
+use cmrm_fit::{Candidate, Fit, FitConfig, Space, choose};
+use cmrm_run::RunDir;
+use cmrm_run::names::{BEST, SEARCH, SUMMARY, SUMMARY_TEXT, TRIALS};
 use cmrm_train::tune::{SearchConfig, Trial};
 use serde::{Deserialize, Serialize};
 
@@ -14,10 +15,8 @@ use crate::args::FitArgs;
 use crate::config;
 use crate::failure::{Failure, Result};
 use crate::load::{Loaded, load};
-use crate::penalty;
-use crate::progress::watch_interrupts;
-use crate::resume::{self, BEST, Begun, SEARCH, SEARCH_SUMMARY};
-use crate::run_dir::RunDir;
+use crate::progress::{decide_penalty, stop_at_interrupt, watch_interrupts};
+use crate::resume::{self, Begun};
 use crate::terminal::Terminal;
 use crate::tuning::{Found, SpaceArgs, run_search};
 
@@ -85,7 +84,7 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
             if Begun::Search.is_finished(&folder) {
                 let place = folder.path().display();
                 terminal.say(format!("{place}: the search is finished already; nothing was trained"));
-                return show(&folder.read_json(SEARCH_SUMMARY)?, terminal);
+                return show(&folder.read_json(SUMMARY)?, terminal);
             }
             Some(folder)
         }
@@ -93,16 +92,16 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     // The test data is for `fit`; a search that never reads it cannot be led by it.
     let reading = FitConfig { test: None, ..config.clone() };
     let loaded = Loaded { test: None, ..load(&reading, args.fit.read.cache.as_deref())? };
-    let (prepared, words) = prepare(&config, &loaded)?;
+    let fit = Fit::new(&config, &loaded, &stop_at_interrupt())?;
     drop(loaded);
-    words.iter().for_each(|words| terminal.say(words));
-    check_memory(&config, &prepared).map_err(|error| error.in_data(&config.data))?;
-    let data = rows_to_search(&prepared)?;
-    config = penalty::decide(&config, Examples::new(data.matrix()?, &data.labels), data.classes.len(), terminal)?;
-    let candidates = info.space.candidates(&config)?;
-    let name = format!("{}-tune", prepared.name);
+    fit.rows().notes.iter().for_each(|note| terminal.say(note));
+    let mut fit = fit.to_search()?;
+    decide_penalty(&mut fit, terminal)?;
+    let (config, rows) = (fit.config(), fit.rows());
+    let candidates = info.space.candidates(config)?;
+    let name = format!("{}-tune", rows.name);
     let folder = folder.map_or_else(|| RunDir::create(args.fit.out.as_deref(), &name), Ok)?;
-    info.fingerprint = Fingerprint::of(&data).0;
+    info.fingerprint = Fingerprint::of(&rows.train.data).0;
     let done = match &before {
         Some(before) if before.fingerprint != info.fingerprint => {
             return Err(resume::other_data(&folder, "data", &config.data));
@@ -122,8 +121,8 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
         seed: info.seed,
         ..SearchConfig::default()
     };
-    let mut save = |trials: &[Trial]| folder.write("trials.jsonl", &lines(&candidates, trials)?);
-    let searched = run_search(&search, &candidates, &data, done, terminal, &mut save)?;
+    let mut save = |trials: &[Trial]| Ok(folder.write(TRIALS, &lines(&candidates, trials)?)?);
+    let searched = run_search(&search, &candidates, &rows.train, done, terminal, &mut save)?;
     let path = folder.path().display();
     if !searched.complete {
         return Err(Failure::interrupted(format!(
@@ -131,14 +130,13 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
             searched.trials.len()
         )));
     }
-    let place = (path.to_string(), prepared.name.clone(), data.len());
+    let place = (path.to_string(), rows.name.clone(), rows.train.data.len());
     let found = Found::new(place, &search, &candidates, &searched.trials)?;
-    let best = candidates.iter().find(|candidate| candidate.setting.name == found.chosen.setting);
-    let best = best.ok_or_else(|| Failure::input("the chosen setting is not among those tried"))?;
+    let (best, _) = choose(&candidates, &searched.trials, search.criterion)?;
     folder.write(BEST, &best.config.to_toml()?)?;
-    folder.write("report.md", &found.to_markdown())?;
+    folder.write(SUMMARY_TEXT, &found.to_markdown())?;
     // Last of all: a folder with this file is a finished search.
-    folder.write_json(SEARCH_SUMMARY, &found)?;
+    folder.write_json(SUMMARY, &found)?;
     show(&found, terminal)
 }
 
@@ -152,7 +150,7 @@ fn show(found: &Found, terminal: &Terminal) -> Result<ExitCode> {
 impl SearchInfo {
     /// Of a search that was begun.
     fn read(folder: &RunDir) -> Result<Option<Self>> {
-        if folder.file(SEARCH).exists() { folder.read_json(SEARCH).map(Some) } else { Ok(None) }
+        Ok(if folder.file(SEARCH).exists() { Some(folder.read_json(SEARCH)?) } else { None })
     }
 
     /// What the flags ask for; what they leave open is as `before`, or the default. The data is looked at later.
@@ -191,7 +189,7 @@ fn lines(candidates: &[Candidate], trials: &[Trial]) -> Result<String> {
 
 /// The trials of a search under way.
 fn earlier_trials(folder: &RunDir) -> Result<Vec<Trial>> {
-    let path = folder.file("trials.jsonl");
+    let path = folder.file(TRIALS);
     if !path.exists() {
         return Ok(Vec::new());
     }
@@ -200,5 +198,5 @@ fn earlier_trials(folder: &RunDir) -> Result<Vec<Trial>> {
             .map_err(|error| Failure::input(format!("{}: line {}: {error}", path.display(), row + 1)))?;
         Ok(line.trial)
     };
-    folder.read("trials.jsonl")?.lines().enumerate().map(read).collect()
+    folder.read(TRIALS)?.lines().enumerate().map(read).collect()
 }

@@ -3,8 +3,8 @@
 use super::{Opened, ReadOptions, Source, TextOptions, open, read};
 use crate::dataset::Features;
 use crate::error::{Error, Problem, Result};
+use crate::files::text::spreadsheet_value;
 use crate::table::{Column, ColumnBuilder, Kind, Override, Table};
-use cmrm_files::text::spreadsheet_value;
 
 /// Reads a table with a header and keeps every cell as text: `007`, `NA` and `yes` stay what they are. A text file may
 /// have been made for people ([`crate::write::write_table_for_people`]): the marks of such cells are taken away.

@@ -113,7 +113,7 @@ pub(crate) fn read_head(reader: impl Read, length: usize) -> std::io::Result<Vec
 pub(crate) fn io_error(error: std::io::Error) -> Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<OverLimit>()) {
         Some(over) => too_large(over.0),
-        None => match cmrm_files::way_out_of_reading(error.kind()) {
+        None => match crate::files::way_out_of_reading(error.kind()) {
             "" => Error::from(error),
             advice => Error::from(error).way_out(advice),
         },

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use cmrm_files::text::spreadsheet_cell;
+use crate::files::text::spreadsheet_cell;
 
 use crate::error::{Error, Result};
 use crate::table::{Table, Values};
@@ -23,7 +23,7 @@ impl<W: Write> CsvWriter<W> {
         CsvWriter { writer, started: false, for_people: false }
     }
 
-    /// Marks text that a spreadsheet would take for a formula as text ([`cmrm_files::text::spreadsheet_cell`]), or not.
+    /// Marks text that a spreadsheet would take for a formula as text ([`crate::files::text::spreadsheet_cell`]), or not.
     pub fn for_people(self, for_people: bool) -> Self {
         CsvWriter { for_people, ..self }
     }

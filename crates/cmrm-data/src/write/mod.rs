@@ -1,6 +1,6 @@
 //! Writers for predictions and other tables: CSV, Parquet and NPY.
 //!
-//! All take chunks, so that a table larger than memory can be written; [`crate::atomic::atomic_write`] makes the file
+//! All take chunks, so that a table larger than memory can be written; [`crate::files::atomic_write`] makes the file
 //! appear whole.
 
 mod csv;
@@ -13,8 +13,8 @@ pub use npy::{NpyWriter, write_npy_labels};
 
 use std::path::Path;
 
-use crate::atomic::atomic_write;
 use crate::error::{Error, Result};
+use crate::files::atomic_write;
 use crate::table::Table;
 
 /// Writes a whole table to a file, in the format of its extension: `.csv`, `.tsv`, `.parquet`, or `.npy` where every

@@ -22,7 +22,7 @@ fn payload() -> &'static [u8] {
 }
 
 fn sha256(bytes: &[u8]) -> &'static str {
-    cmrm_files::text::hex(&Sha256::digest(bytes)).leak()
+    cmrm_data::files::text::hex(&Sha256::digest(bytes)).leak()
 }
 
 fn plain_file(sha256: Option<&'static str>) -> File {

@@ -44,21 +44,22 @@ impl Need {
 
     /// What a fit needs besides the data as it was read.
     pub fn of_fit(config: &FitConfig, prepared: &Prepared) -> Result<Self> {
-        let (data, split) = (&prepared.data, &prepared.split);
+        let (data, validation) = (&prepared.train.data, prepared.validation.data.len());
         let (train, arms) = (config.train_config(), arms(config).len());
         let layout = Layout::new(&train.model.validate()?, data.width(), data.classes.len(), arms)?;
-        let rows = split.train.len();
+        let rows = data.len();
         // L-BFGS takes all rows at once and one arm after the other.
         let (batch, beside) = match train.method {
             Method::Stochastic { batch_rows, .. } => (batch_rows.unwrap_or(rows).min(rows), arms),
             Method::FullBatch(_) => (rows, 1),
         };
         let outputs: usize = layout.single().layers.iter().map(|layer| layer.width()).sum();
-        let judged = prepared.test.as_ref().map_or(split.test.len(), |test| test.len());
+        let judged = prepared.test.as_ref().map_or(0, |(test, _)| test.len());
         // Outputs, the same unscaled, and a gradient; probabilities, and a resampled copy of them.
-        let judged = (3 * split.validation.len()).max(2 * judged);
-        Ok(Need::new(data.len(), data.classes.len())
-            .and("the features of the rows to train and validate on", &[rows + split.validation.len(), data.width()])
+        let all = prepared.split.all();
+        let judged = (3 * validation).max(2 * judged);
+        Ok(Need::new(all, data.classes.len())
+            .and("the features of the rows to train and validate on", &[rows + validation, data.width()])
             .and("the models, their gradients and the optimiser", &[layout.parameters(), COPIES_OF_PARAMETERS])
             .and("the outputs of a batch and their gradient", &[2, batch, outputs, beside])
             .and("the probabilities of the rows to validate or test on", &[judged, data.classes.len()]))

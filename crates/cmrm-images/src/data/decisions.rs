@@ -5,6 +5,7 @@ use std::path::Path;
 
 use cmrm_data::read::{Source, read_text};
 use cmrm_data::table::{Column, closest};
+use cmrm_run::decision::Action;
 
 use super::{ImageSet, Images};
 use crate::error::{Error, Result};
@@ -59,10 +60,10 @@ pub fn apply_decisions(set: &mut ImageSet, path: &Path) -> Result<Decided> {
                  were made on, or empty the cell 'given_label' to insist"
             )));
         }
-        match text(actions).as_str() {
-            "keep" => {}
-            "drop" => dropped.push(at),
-            "relabel" => {
+        match Action::of(&text(actions)) {
+            Some(Action::Keep) => {}
+            Some(Action::Drop) => dropped.push(at),
+            Some(Action::Relabel) => {
                 let label = text(labels);
                 let Some(class) = set.classes.iter().position(|class| *class == label) else {
                     let near = closest(&label, &set.classes).first().map(|near| format!(", did you mean '{near}'?"));
@@ -71,7 +72,7 @@ pub fn apply_decisions(set: &mut ImageSet, path: &Path) -> Result<Decided> {
                 set.train.labels[at] = class as u32;
                 decided.relabelled += 1;
             }
-            other => return Err(refuse(format!("action '{other}'; expected keep, relabel or drop"))),
+            _ => return Err(refuse(format!("unknown action '{}'; use keep, relabel or drop", text(actions)))),
         }
     }
     decided.dropped = dropped.len();

@@ -6,7 +6,7 @@ pub use resolve::{Fork, RunSpec};
 
 use std::path::{Path, PathBuf};
 
-use cmrm::envelope::{Filter, Preset, Scale, Scope, Start};
+use cmrm::envelope::PresetOverrides;
 use cmrm::loss::LossConfig;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ impl Precision {
 
 /// A plan as its TOML file states it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
     /// Name of the folder the runs go to; the file's name if not stated.
     #[serde(default)]
@@ -78,17 +78,17 @@ pub struct Plan {
     /// Learning rates: from which epoch on, and which.
     pub rates: Vec<(usize, f64)>,
     /// Epochs over which the rate first rises in equal parts.
-    #[serde(default)]
+    #[serde(default, alias = "warmup_epochs")]
     pub warmup_epochs: usize,
     /// Momentum of SGD.
     #[serde(default = "default_momentum")]
     pub momentum: f64,
     /// Weight decay, on all parameters.
-    #[serde(default = "default_decay")]
+    #[serde(default = "default_decay", alias = "weight_decay")]
     pub weight_decay: f64,
     /// Judge on the test images after every so many epochs, besides the last; 0 for the last alone. Nothing is selected
     /// by it.
-    #[serde(default)]
+    #[serde(default, alias = "judge_every")]
     pub judge_every: usize,
     /// What is compared.
     #[serde(rename = "arm")]
@@ -106,7 +106,7 @@ pub struct ArmPlan {
     pub loss: LossConfig,
     /// The envelope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub envelope: Option<EnvelopePlan>,
+    pub envelope: Option<PresetOverrides>,
     /// Goes on from another arm's state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork: Option<ForkPlan>,
@@ -128,41 +128,6 @@ pub struct ArmPlan {
     /// Whether its kernels go before those of other runs on the card.
     #[serde(default)]
     pub urgent: bool,
-}
-
-/// An envelope: a preset, and what differs from it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EnvelopePlan {
-    /// The preset.
-    pub preset: Preset,
-    /// λ.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lambda: Option<f64>,
-    /// α.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alpha: Option<f64>,
-    /// Temperature.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
-    /// How the threshold turns margins into weights.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub filter: Option<Filter>,
-    /// Whose margins the threshold is a quantile of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Scope>,
-    /// The threshold is never above this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ceiling: Option<f64>,
-    /// What the risk is multiplied by, besides λ.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scale: Option<Scale>,
-    /// When it is switched on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<Start>,
-    /// Whether the momentum is cleared then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fresh_optimiser: Option<bool>,
 }
 
 /// Whose state an arm goes on from.

@@ -3,6 +3,7 @@
 use cmrm::envelope::Envelope;
 use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
+use cmrm_run::BASE;
 use serde::Serialize;
 
 use super::{ArmPlan, Plan, Precision};
@@ -74,6 +75,11 @@ impl RunSpec {
     /// The folder of the run, inside the folder of all runs.
     pub fn folder(&self) -> String {
         folder_name(&self.plan, &self.arm, self.seed)
+    }
+
+    /// Name of the arm in its report and metrics: a run without an envelope is the base.
+    pub fn arm_in_reports(&self) -> &str {
+        if self.envelope.is_some() { &self.arm } else { BASE }
     }
 
     /// The folder of the run that this one is compared with.
@@ -180,16 +186,7 @@ impl Plan {
         let envelope = match &arm.envelope {
             None => None,
             Some(plan) => {
-                let mut config = plan.preset.config(&arm.loss);
-                config.lambda = plan.lambda.unwrap_or(config.lambda);
-                config.alpha = plan.alpha.unwrap_or(config.alpha);
-                config.temperature = plan.temperature.unwrap_or(config.temperature);
-                config.filter = plan.filter.unwrap_or(config.filter);
-                config.scope = plan.scope.unwrap_or(config.scope);
-                config.ceiling = plan.ceiling.or(config.ceiling);
-                config.scale = plan.scale.unwrap_or(config.scale);
-                config.start = plan.start.unwrap_or(config.start);
-                config.fresh_optimiser = plan.fresh_optimiser.unwrap_or(config.fresh_optimiser);
+                let config = plan.config(&arm.loss);
                 let envelope = config.validate().map_err(|error| in_arm(error.to_string()))?;
                 Some((envelope, config.start.first_epoch(epochs)))
             }

@@ -1,10 +1,10 @@
-//! Doubtful images to look at, beside trusted ones that look alike to the network.
+//! Suspects among the images, beside trusted ones that look alike to the network.
 
 use std::borrow::Cow;
 
 use cmrm_data::Dataset;
 use cmrm_report::{Card, Pixels, data_uri};
-use cmrm_run::{Cards, REVIEW_BYTES, REVIEWED, Record, fitting};
+use cmrm_run::{Cards, REVIEW_BYTES, REVIEWED, TrainingRows, fitting};
 use image::imageops::FilterType;
 use image::{DynamicImage, GrayImage, RgbImage};
 
@@ -15,24 +15,18 @@ use crate::error::Result;
 /// Pixels of a picture's longer side: enough to see what it shows, and small enough for a page of hundreds.
 const SIDE: usize = 96;
 
-/// The most doubtful images, as many as the review page shows.
-pub(super) fn doubted(
-    images: &Images,
-    labels: &[u32],
-    classes: &[String],
-    seen: &Seen,
-    record: Record,
-) -> Result<Vec<Card>> {
+/// The most suspicious images, as many as the review page shows.
+pub(super) fn suspects(images: &Images, rows: &TrainingRows, seen: &Seen) -> Result<Vec<Card>> {
     let near = Dataset {
         features: numbers(&seen.features)?,
         feature_names: (0..seen.features.size()[1]).map(|at| format!("f{at}")).collect(),
-        labels: labels.to_vec(),
-        classes: classes.to_vec(),
-        rows: (0..labels.len()).map(|at| images.row(at)).collect(),
+        labels: rows.labels.clone(),
+        classes: rows.classes.clone(),
+        rows: rows.rows.clone(),
         image: None,
     };
     let picture = |row: u64| data_uri(&picture(images, images.at_row(row)));
-    let cards = Cards::of_pictures(Cow::Owned(near), record, &picture)?;
+    let cards = Cards::of_pictures(Cow::Owned(near), Cow::Borrowed(rows), &picture)?;
     Ok(fitting(cards.suspects().into_iter().take(REVIEWED).map(|at| cards.card(at, 0)).collect(), REVIEW_BYTES))
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
+use cmrm_train::train::EpochStats;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
@@ -25,8 +26,23 @@ pub struct Progress {
     pub images: u64,
     /// Seconds that took.
     pub seconds: f64,
-    /// One line of metrics an epoch.
-    pub metrics: Vec<serde_json::Value>,
+    /// The figures of each epoch. Earlier versions kept others, under another name.
+    #[serde(default)]
+    pub epochs: Vec<EpochMetrics>,
+}
+
+/// The figures of one epoch, as a line of metrics.jsonl: those of every run, and what image runs add.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EpochMetrics {
+    /// As the native engine has them.
+    #[serde(flatten)]
+    pub stats: EpochStats,
+    /// Seconds of training.
+    pub seconds: f64,
+    /// Accuracy on the test images, after epochs that were judged.
+    pub test_accuracy: Option<f64>,
+    /// Mean size of the prediction sets of the test images, likewise.
+    pub mean_set_size: Option<f64>,
 }
 
 /// Writes tensors and progress, whole or not at all.
@@ -46,7 +62,7 @@ pub fn write(path: &Path, tensors: &[(&str, &Tensor)], progress: &Progress) -> R
     let text = serde_json::to_string(&progress).map_err(|error| Error::in_file(path, error))?;
     let metadata = HashMap::from([("progress".to_string(), text)]);
     let bytes = safetensors::serialize(views, Some(metadata)).map_err(|error| Error::in_file(path, error))?;
-    cmrm_files::write_atomically(path, |file| file.write_all(&bytes))
+    cmrm_data::files::write_atomically(path, |file| file.write_all(&bytes))
         .map_err(|error: std::io::Error| Error::in_file(path, error))
 }
 

@@ -11,7 +11,7 @@ mod runner;
 mod step;
 mod training;
 
-pub use checkpoint::{Progress, read as read_tensors};
+pub use checkpoint::{EpochMetrics, Progress, read as read_tensors};
 pub use folder::write_array;
 pub use judge::{Judgement, Seen, judge, numbers, see};
 pub use records::Records;

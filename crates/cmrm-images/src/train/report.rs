@@ -1,13 +1,9 @@
 //! A finished run in one line.
 
-use std::io::Write;
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
 use super::judge::Judgement;
 use super::training::Training;
-use crate::error::{Error, Result};
 use crate::plan::RunSpec;
 
 /// One line of results.jsonl.
@@ -67,16 +63,4 @@ impl RunResult {
             graph_failure: training.graph_failure.clone(),
         }
     }
-}
-
-/// Writes JSON for people to read.
-pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| Error::in_file(path, error))?;
-    write_text(path, &(text + "\n"))
-}
-
-/// Writes text, whole or not at all.
-pub fn write_text(path: &Path, text: &str) -> Result<()> {
-    cmrm_files::write_atomically(path, |file| file.write_all(text.as_bytes()))
-        .map_err(|error: std::io::Error| Error::in_file(path, error))
 }

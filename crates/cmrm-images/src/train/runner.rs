@@ -7,12 +7,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use cmrm_files::FolderLock;
+use cmrm_run::RunDir;
 use tch::Device;
 
 use super::folder::{add_base, write_run};
 use super::queue::{CHECKPOINT, Queue, RESULT, fork_file};
-use super::report::{RunResult, write_json, write_text};
+use super::report::RunResult;
 use super::training::{MODEL, Training};
 use crate::cuda::Cuda;
 use crate::data::{ImageSet, Resident};
@@ -118,12 +118,9 @@ pub fn train_all(plans: Vec<(Vec<RunSpec>, ImageSet)>, control: &Control<'_>) ->
 fn run(spec: &RunSpec, data: &Prepared, control: &Control<'_>, queue: &Queue) -> Result<Option<RunResult>> {
     let folder = control.root.join(spec.folder());
     fs::create_dir_all(&folder).map_err(|error| Error::in_file(&folder, error))?;
-    // Held to the end of this run.
-    let lock = FolderLock::take(&folder).map_err(|error| Error::in_file(&folder, error))?;
-    let _lock = lock.ok_or_else(|| {
-        Error::in_file(&folder, "another process is writing into this folder; wait until it has finished")
-    })?;
-    cmrm_files::remove_leftovers(&folder).map_err(|error| Error::in_file(&folder, error))?;
+    // Locked to the end of this run.
+    let run = RunDir::lock(&folder)?;
+    run.begin(&spec.settings)?;
     if control.device.is_cuda() {
         Cuda::load()?.enter_stream(spec.urgent)?;
     }
@@ -140,7 +137,7 @@ fn run(spec: &RunSpec, data: &Prepared, control: &Control<'_>, queue: &Queue) ->
         let late = control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         if late || control.stop.load(Ordering::Relaxed) {
             training.save(&checkpoint)?;
-            write_metrics(&folder, &training)?;
+            run.write_metrics(&training.progress.epochs)?;
             return Ok(None);
         }
         let failed_before = training.graph_failure.is_some();
@@ -164,12 +161,12 @@ fn run(spec: &RunSpec, data: &Prepared, control: &Control<'_>, queue: &Queue) ->
     }
     let judgement = training.judge(&test, &data.set.test.labels)?;
     let result = RunResult::new(spec, &training, judgement);
-    write_metrics(&folder, &training)?;
+    run.write_metrics(&training.progress.epochs)?;
     training.save_model(&folder.join(MODEL))?;
-    write_run(&folder, spec, &data.set, &training, &test)?;
+    write_run(&run, spec, &data.set, &training, &test)?;
     compare(spec, data, control)?;
     append_result(&control.root, &result)?;
-    write_json(&folder.join(RESULT), &result)?;
+    run.write_json(RESULT, &result)?;
     if checkpoint.exists() {
         fs::remove_file(&checkpoint).map_err(|error| Error::in_file(&checkpoint, error))?;
     }
@@ -190,11 +187,6 @@ fn compare(spec: &RunSpec, data: &Prepared, control: &Control<'_>) -> Result<()>
         add_base(&folder(&run.folder()), &folder(&spec.folder()), labels)?;
     }
     Ok(())
-}
-
-fn write_metrics(folder: &Path, training: &Training) -> Result<()> {
-    let lines: String = training.progress.metrics.iter().map(|line| format!("{line}\n")).collect();
-    write_text(&folder.join("metrics.jsonl"), &lines)
 }
 
 /// One line at a time, from any worker: a single write to a file opened for appending.

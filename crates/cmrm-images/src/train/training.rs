@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use serde_json::json;
+use cmrm_train::train::EpochStats;
 use tch::{Device, Tensor};
 
-use super::checkpoint::{self, Progress};
+use super::checkpoint::{self, EpochMetrics, Progress};
 use super::judge::{Judgement, Seen, judge, see};
 use super::records::Records;
 use super::step::{Optimiser, Step};
@@ -76,7 +76,7 @@ impl Training {
             segment,
             captured: None,
             graph_failure: None,
-            progress: Progress { format: 0, epoch: 0, images: 0, seconds: 0.0, metrics: Vec::new() },
+            progress: Progress { format: 0, epoch: 0, images: 0, seconds: 0.0, epochs: Vec::new() },
         })
     }
 
@@ -106,13 +106,18 @@ impl Training {
 
     /// Goes on from a checkpoint.
     pub fn restore(&mut self, path: &Path) -> Result<()> {
-        self.progress = checkpoint::read(path, &self.state())?;
+        let progress = checkpoint::read(path, &self.state())?;
+        if progress.epochs.len() != progress.epoch {
+            return Err(Error::in_file(path, "a checkpoint of an earlier version; delete it to train from the start"));
+        }
+        self.progress = progress;
         Ok(())
     }
 
     /// Goes on from another arm's checkpoint: what that arm took is not this one's.
     pub fn restore_fork(&mut self, path: &Path) -> Result<()> {
         self.restore(path)?;
+        self.progress.epochs.iter_mut().for_each(|epoch| epoch.stats.arm = self.spec.arm_in_reports().into());
         self.progress.images = 0;
         self.progress.seconds = 0.0;
         Ok(())
@@ -139,19 +144,8 @@ impl Training {
         self.progress.epoch += 1;
         self.progress.images += shown as u64;
         self.progress.seconds += seconds;
-        let mut line = json!({
-            "epoch": self.progress.epoch,
-            "rate": self.spec.rate(epoch),
-            "base_loss": f64::from(sums[0]) / steps,
-            "seconds": seconds,
-        });
-        if self.spec.envelope_at(epoch).is_some() {
-            let (filtered, wrong) = self.filtered();
-            line["risk"] = json!(f64::from(sums[1]) / steps);
-            line["filtered"] = json!(filtered);
-            line["filtered_wrong"] = json!(wrong);
-        }
-        self.progress.metrics.push(line);
+        let stats = self.epoch_stats(epoch, f64::from(sums[0]) / steps, f64::from(sums[1]) / steps);
+        self.progress.epochs.push(EpochMetrics { stats, seconds, test_accuracy: None, mean_set_size: None });
         if sums.iter().any(|sum| !sum.is_finite()) {
             return Err(Error::settings(format!(
                 "{}: the loss is no longer a number after epoch {}; lower the learning rate or lambda",
@@ -160,6 +154,30 @@ impl Training {
             )));
         }
         Ok(())
+    }
+
+    /// The figures of an epoch that has ended, from its mean losses.
+    fn epoch_stats(&self, epoch: usize, base: f64, risk: f64) -> EpochStats {
+        let envelope = self.spec.envelope_at(epoch);
+        let lambda = envelope.map_or(0.0, |envelope| envelope.config().lambda);
+        let (filtered, wrong) = if envelope.is_some() { self.filtered() } else { (0, 0) };
+        let knows_wrong = self.spec.noise.is_some() && filtered > 0;
+        EpochStats {
+            arm: self.spec.arm_in_reports().into(),
+            epoch,
+            envelope_on: envelope.is_some(),
+            base,
+            risk: if envelope.is_some() { risk } else { 0.0 },
+            total: if envelope.is_some() { base + lambda * risk } else { base },
+            tau: None,
+            tau_plus: None,
+            tau_minus: None,
+            filtered: filtered as f64 / self.images.len() as f64,
+            wrong_among_filtered: knows_wrong.then(|| wrong as f64 / filtered as f64),
+            learning_rate: self.spec.rate(epoch),
+            validation_accuracy: None,
+            validation_loss: None,
+        }
     }
 
     /// Prepares the images of a segment, trains on its batches, and keeps what they showed.
@@ -221,9 +239,9 @@ impl Training {
     /// Judges by test images and adds it to the epoch's line.
     pub fn judge(&mut self, test: &Resident, labels: &[u32]) -> Result<Judgement> {
         let judgement = judge(&self.see(test).logits, labels)?;
-        if let Some(line) = self.progress.metrics.last_mut() {
-            line["accuracy"] = json!(judgement.accuracy);
-            line["mean_set_size"] = json!(judgement.mean_set_size);
+        if let Some(line) = self.progress.epochs.last_mut() {
+            line.test_accuracy = Some(judgement.accuracy);
+            line.mean_set_size = Some(judgement.mean_set_size);
         }
         Ok(judgement)
     }

@@ -47,6 +47,13 @@ pub struct Silent;
 
 impl<T> Observer<T> for Silent {}
 
+/// Ends the training when somebody asks for it, and watches nothing else.
+impl<T> Observer<T> for Stop {
+    fn stop(&self) -> Option<Stop> {
+        Some(self.clone())
+    }
+}
+
 /// One arm, trained.
 #[derive(Debug, Clone)]
 pub struct Trained<T> {

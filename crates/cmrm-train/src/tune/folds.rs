@@ -27,10 +27,27 @@ impl Folds {
     pub fn draw(labels: &[u32], classes: usize, folds: usize, hold_out: f64, seed: u64) -> Result<Self> {
         check_parameter("folds", folds as f64, (1..=100).contains(&folds), "1 to 100")?;
         check_parameter("hold-out share", hold_out, hold_out > 0.0 && hold_out < 1.0, "above 0 and below 1")?;
+        let witnesses = WITNESS_SHARE.min(MOST_WITNESSES as f64 / labels.len().max(1) as f64);
+        Folds::with_witnesses(labels, classes, folds, hold_out, witnesses, seed)
+    }
+
+    /// Folds that every row is in: each is judged once, and trained on for all other folds.
+    pub fn deal(labels: &[u32], classes: usize, folds: usize, seed: u64) -> Result<Self> {
+        check_parameter("folds", folds as f64, folds > 1, "at least 2")?;
+        Folds::with_witnesses(labels, classes, folds, 0.0, 0.0, seed)
+    }
+
+    fn with_witnesses(
+        labels: &[u32],
+        classes: usize,
+        folds: usize,
+        hold_out: f64,
+        share: f64,
+        seed: u64,
+    ) -> Result<Self> {
         check_labels(labels, classes)?;
         let mut of_row = vec![None; labels.len()];
         let mut witnesses = Vec::new();
-        let share = WITNESS_SHARE.min(MOST_WITNESSES as f64 / labels.len().max(1) as f64);
         let mut rng = Rng::new(seed, FOLD_STREAM);
         // Where the next row goes; carried from class to class, so that folds differ by one row at most.
         let mut next = 0;

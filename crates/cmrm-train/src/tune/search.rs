@@ -174,7 +174,8 @@ fn run_fold(
     let judged: Vec<Judged> = judged.into_iter().flatten().collect();
     let probabilities =
         judged.iter().flatten().map(|(p, _)| Matrix::new(p, classes)).collect::<std::result::Result<Vec<_>, _>>()?;
-    let ensemble = if probabilities.is_empty() { None } else { Some(Ensemble::new(&probabilities, &held.labels)?) };
+    let weighed = || Ensemble::new(&probabilities, &held.labels)?.with_row_weights(held.weights.as_deref());
+    let ensemble = if probabilities.is_empty() { None } else { Some(weighed()?) };
     let mut trials = Vec::with_capacity(active.len());
     for (&i, judged) in active.iter().zip(judged) {
         let mut trial = Trial {

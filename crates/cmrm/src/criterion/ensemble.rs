@@ -5,13 +5,15 @@ use serde::{Deserialize, Serialize};
 use super::Criterion;
 use super::noise_matrix::worth;
 use crate::audit::{AuditConfig, rank};
-use crate::error::{Error, Result, check_labels, check_length};
+use crate::error::{Error, Result, check_labels, check_length, check_row_weights};
 use crate::matrix::Matrix;
 
 /// All candidates together: their mean probabilities, and what these say about the noise in the labels.
 #[derive(Debug, Clone)]
 pub struct Ensemble<'a> {
     labels: &'a [u32],
+    /// What each row counts; one if absent.
+    row_weights: Option<&'a [f32]>,
     classes: usize,
     /// How far the first class leads the second, row by row.
     lead: Vec<f32>,
@@ -75,7 +77,14 @@ impl<'a> Ensemble<'a> {
             }
             normalise(row);
         }
-        Ok(Ensemble { labels, classes, lead, belief: mean, worth: worth(&matrix, classes), noise_rate: noise.rate() })
+        let (worth, noise_rate) = (worth(&matrix, classes), noise.rate());
+        Ok(Ensemble { labels, row_weights: None, classes, lead, belief: mean, worth, noise_rate })
+    }
+
+    /// Counts each row by its weight in every verdict. The noise is still estimated from all rows alike.
+    pub fn with_row_weights(self, row_weights: Option<&'a [f32]>) -> Result<Self> {
+        check_row_weights(row_weights, self.labels.len())?;
+        Ok(Ensemble { row_weights, ..self })
     }
 
     /// Estimated share of wrong labels.
@@ -88,17 +97,19 @@ impl<'a> Ensemble<'a> {
         check_length("predictions for the held-out rows", self.labels.len(), predicted.len())?;
         check_labels(predicted, self.classes)?;
         let (mut right, mut weighted, mut weight, mut corrected, mut posterior) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let mut rows = 0.0;
         for (row, (&predicted, &label)) in predicted.iter().zip(self.labels).enumerate() {
+            let counts = self.row_weights.map_or(1.0, |weights| f64::from(weights[row]));
             let hit = f64::from(u8::from(predicted == label));
             let lead = f64::from(self.lead[row]);
-            right += hit;
-            weighted += lead * hit;
-            weight += lead;
+            rows += counts;
+            right += counts * hit;
+            weighted += counts * lead * hit;
+            weight += counts * lead;
             let value = |worth: &Vec<f64>| worth[label as usize * self.classes + predicted as usize];
-            corrected += self.worth.as_ref().map_or(hit, value);
-            posterior += f64::from(self.belief[row * self.classes + predicted as usize]);
+            corrected += counts * self.worth.as_ref().map_or(hit, value);
+            posterior += counts * f64::from(self.belief[row * self.classes + predicted as usize]);
         }
-        let rows = self.labels.len() as f64;
         let weighted = if weight > 0.0 { weighted / weight } else { right / rows };
         Ok(Verdict {
             observed: right / rows,

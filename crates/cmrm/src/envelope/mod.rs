@@ -24,7 +24,7 @@ pub(crate) mod wide;
 pub use config::{Envelope, EnvelopeConfig, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};
 pub use multi_objective::{PlacedObjective, evaluate_many};
 pub use objective::{Batch, Objective, Outcome, Scratch};
-pub use preset::Preset;
+pub use preset::{Preset, PresetOverrides};
 pub(crate) use quantile::conformal_rank;
 pub use quantile::{CLASS_ROWS, threshold};
 pub use risk::couple;

@@ -82,6 +82,76 @@ impl Preset {
     }
 }
 
+/// An envelope by a preset and what differs from it, as files and flags name it. Absent fields keep the preset's values.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PresetOverrides {
+    /// The preset.
+    pub preset: Preset,
+    /// λ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lambda: Option<f64>,
+    /// α.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// Temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// How the threshold turns margins into weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Filter>,
+    /// Whose margins the threshold is a quantile of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// The threshold is never above this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<f64>,
+    /// What the risk is multiplied by, besides λ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
+    /// When it is switched on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
+    /// Whether the optimiser forgets what it has gathered until then.
+    #[serde(default, alias = "fresh_optimiser", skip_serializing_if = "Option::is_none")]
+    pub fresh_optimiser: Option<bool>,
+}
+
+impl PresetOverrides {
+    /// The preset as it is.
+    pub fn none(preset: Preset) -> Self {
+        PresetOverrides {
+            preset,
+            lambda: None,
+            alpha: None,
+            temperature: None,
+            filter: None,
+            scope: None,
+            ceiling: None,
+            scale: None,
+            start: None,
+            fresh_optimiser: None,
+        }
+    }
+
+    /// The settings for a base loss.
+    pub fn config(&self, loss: &LossConfig) -> EnvelopeConfig {
+        let own = self.preset.config(loss);
+        EnvelopeConfig {
+            lambda: self.lambda.unwrap_or(own.lambda),
+            alpha: self.alpha.unwrap_or(own.alpha),
+            temperature: self.temperature.unwrap_or(own.temperature),
+            filter: self.filter.unwrap_or(own.filter),
+            scope: self.scope.unwrap_or(own.scope),
+            ceiling: self.ceiling.or(own.ceiling),
+            scale: self.scale.unwrap_or(own.scale),
+            start: self.start.unwrap_or(own.start),
+            fresh_optimiser: self.fresh_optimiser.unwrap_or(own.fresh_optimiser),
+            ..own
+        }
+    }
+}
+
 impl FromStr for Preset {
     type Err = String;
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use cmrm::Matrix;
 use cmrm_datasets::Cache;
 use cmrm_report::{Arm, Audit, Envelope, Epoch, Origin, Report, SCHEMA, Sensitivity, Sizes};
-use cmrm_run::{Confidences, Seen, TrainingRows, distributions};
+use cmrm_run::{Confidences, DistributionParts, TrainingRows, distributions};
 use cmrm_train::Model;
 use cmrm_train::train::{EpochStats, RowRecord};
 
@@ -126,7 +126,7 @@ pub(super) fn epoch(arm: &str, first: usize, stats: &EpochStats) -> Epoch {
         epoch: first + stats.epoch,
         // The rows that judge a table are its test rows, and no epoch looks at them.
         validation_accuracy: None,
-        ..cmrm_fit::epoch(stats)
+        ..cmrm_run::epoch(stats)
     }
 }
 
@@ -134,23 +134,21 @@ pub(super) fn epoch(arm: &str, first: usize, stats: &EpochStats) -> Epoch {
 pub(super) fn assemble(traced: Traced<'_>) -> Result<Report> {
     let (observed, clean, classes, record) = (traced.observed, traced.clean, traced.classes, traced.record);
     let wrong: Vec<bool> = observed.iter().zip(clean).map(|(a, b)| a != b).collect();
-    let at: Vec<u64> = (0..observed.len() as u64).collect();
     let rows = TrainingRows {
-        rows: &at,
-        ids: &[],
-        files: &[],
-        classes: &classes,
-        labels: observed,
-        rival: &record.rival,
-        margin: &record.last_margin,
-        mean_margin: &record.mean_margin,
-        weight: &record.last_weight,
-        mean_weight: &record.mean_weight,
-        wrong: Some(&wrong),
+        rows: (0..observed.len() as u64).collect(),
+        classes: classes.clone(),
+        labels: observed.to_vec(),
+        rival: record.rival,
+        margin: record.last_margin,
+        mean_margin: record.mean_margin,
+        weight: record.last_weight,
+        mean_weight: record.mean_weight,
+        wrong: Some(wrong.clone()),
+        ..TrainingRows::default()
     };
     let (own, base) = (traced.model.probabilities(traced.x)?, traced.base.probabilities(traced.x)?);
     let (own, base) = (Matrix::new(&own, classes.len())?, Matrix::new(&base, classes.len())?);
-    let shapes = distributions(&Seen {
+    let shapes = distributions(&DistributionParts {
         rows: &rows,
         confidences: &Confidences::of(own, observed, Some(clean)),
         base: Some(&Confidences::of(base, observed, None)),

@@ -71,7 +71,7 @@ impl Probed {
             let bytes: Vec<u8> = labels.iter().flat_map(|label| label.to_le_bytes()).collect();
             hash.update(&bytes);
         }
-        cmrm_files::text::hex(&hash.finalize())
+        cmrm_data::files::text::hex(&hash.finalize())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The values of one column chunk, into a column.
 
-use cmrm_files::text::hex;
+use crate::files::text::hex;
 use half::f16;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;

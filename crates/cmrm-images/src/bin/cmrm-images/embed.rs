@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use cmrm_data::atomic::atomic_write;
+use cmrm_data::files::atomic_write;
 use cmrm_data::write::write_npy_labels;
 use cmrm_images::data::{ImageSet, Images, read_images};
 use cmrm_images::embed::TrainedNetwork;

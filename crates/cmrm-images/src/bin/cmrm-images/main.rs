@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand, ValueEnum};
-use cmrm_files::text::printable;
+use cmrm_data::files::text::printable;
 use cmrm_images::cuda::Cuda;
 use cmrm_images::data::{Decided, apply_decisions, read_images};
 use cmrm_images::libtorch;

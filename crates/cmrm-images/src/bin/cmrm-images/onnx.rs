@@ -32,7 +32,7 @@ pub fn embed(args: &EmbedArgs, path: &Path) -> Result<()> {
 }
 
 fn write_features(path: &Path, embedding: &Embedding<'_>, progress: &Progress) -> Result<()> {
-    let written = cmrm_files::write_atomically(path, |file| {
+    let written = cmrm_data::files::write_atomically(path, |file| {
         let (mut writer, mut rows) = (NpyWriter::new(file, embedding.width())?, 0);
         embedding.compute(&STOP, |values| {
             writer.write(values)?;

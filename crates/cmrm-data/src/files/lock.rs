@@ -77,7 +77,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::write_atomically;
+    use crate::files::write_atomically;
 
     #[test]
     fn one_at_a_time_has_the_lock() {

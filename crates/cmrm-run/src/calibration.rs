@@ -6,14 +6,17 @@ use cmrm::Matrix;
 use cmrm_train::stored::TensorFile;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result, in_read_file, in_stored};
-use crate::run_dir::write_file;
+use crate::error::{Error, Result};
+use crate::folder::write_file;
 
 /// Probabilities and observed labels of the calibration rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
+    /// Probabilities of the classes, row after row.
     pub probabilities: Vec<f32>,
+    /// The observed label of each row.
     pub labels: Vec<u32>,
+    /// Number of classes.
     pub classes: usize,
 }
 
@@ -35,21 +38,23 @@ impl Calibration {
         Ok(Matrix::new(&self.probabilities, self.classes)?)
     }
 
+    /// Writes the file.
     pub fn write(&self, path: &Path) -> Result<()> {
         let mut file = TensorFile::default();
         file.put("probabilities", &[self.labels.len(), self.classes], &self.probabilities);
         file.put_integers("labels", &self.labels);
         let header = Header { kind: KIND.into(), format: FORMAT, classes: self.classes };
-        let bytes = file.to_bytes(&header).map_err(|error| in_stored(path, error))?;
+        let bytes = file.to_bytes(&header).map_err(|error| Error::in_file(path, error))?;
         write_file(path, &bytes)
     }
 
+    /// Reads the file, and refuses one of another kind or format.
     pub fn read(path: &Path) -> Result<Self> {
-        let named = |error: cmrm_train::Error| in_stored(path, error);
-        let bytes = std::fs::read(path).map_err(|error| in_read_file(path, error))?;
+        let named = |error: cmrm_train::Error| Error::in_file(path, error);
+        let bytes = std::fs::read(path).map_err(|error| Error::reading(path, &error))?;
         let (header, file): (Header, _) = TensorFile::from_bytes(&bytes).map_err(named)?;
         if header.kind != KIND || header.format != FORMAT {
-            return Err(Failure::input(format!(
+            return Err(Error::refused(format!(
                 "{}: {} of format {}, where a {KIND} of format {FORMAT} is needed; copy the folder again or fit again",
                 path.display(),
                 header.kind.escape_debug(),

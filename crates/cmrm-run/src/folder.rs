@@ -4,23 +4,18 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use cmrm_files::FolderLock;
-pub use cmrm_run::RunInfo;
-use cmrm_run::{FORMAT, RunKind};
-use cmrm_train::Model;
+use cmrm_data::files::{self, FolderLock};
+use cmrm_report::{Report, SCHEMA};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result, in_file, in_read_file, in_stored};
-
-/// The settings; a folder with this file is a run that was begun.
-pub const SETTINGS: &str = "config.toml";
-/// A folder with this file is a finished run.
-const FINISHED: &str = "run.json";
-/// What is kept until a run is finished: the checkpoint, and what the run was begun on.
-const PROGRESS: &str = "checkpoints";
-const CHECKPOINT: &str = "checkpoints/last.safetensors";
-pub const DATA_STAMP: &str = "checkpoints/data.json";
+use crate::error::{Error, Result};
+use crate::info::{FORMAT, RunInfo, RunKind};
+use crate::names::{
+    CHECKPOINT, CHECKPOINTS, DATA_STAMP, MARGINS, METRICS, PAGE, REPORT, RUN, SEARCH, SETTINGS, SUMMARY, SUMMARY_TEXT,
+};
+use crate::rows::TrainingRows;
+use crate::summary::FitSummary;
 
 /// The folder of a run.
 #[derive(Debug)]
@@ -31,6 +26,12 @@ pub struct RunDir {
 }
 
 impl RunDir {
+    /// Whether a folder holds a run or a search, finished or under way.
+    pub fn is_at(folder: &Path) -> bool {
+        let has = |name: &str| folder.join(name).exists();
+        has(RUN) || has(SETTINGS) && (has(CHECKPOINTS) || has(SEARCH))
+    }
+
     /// A folder that is there already, to read from.
     pub fn at(path: &Path) -> Self {
         RunDir { path: path.to_owned(), _lock: None }
@@ -43,27 +44,27 @@ impl RunDir {
             Some(path) => path.to_owned(),
             None => make_free(name)?,
         };
-        let unused = || cmrm_files::is_unused(&path).map_err(|error| in_file(&path, error));
+        let unused = || files::is_unused(&path).map_err(|error| Error::writing(&path, &error));
         let in_use = || {
-            Failure::input(format!(
+            Error::refused(format!(
                 "{}: the folder is not empty; choose another, delete it, or add --resume to go on with its run",
                 path.display()
             ))
         };
         // A folder of other things is left without a lock file.
-        if path.is_dir() && !cmrm_files::has_lock_file(&path) && !unused()? {
+        if path.is_dir() && !files::has_lock_file(&path) && !unused()? {
             return Err(in_use());
         }
-        fs::create_dir_all(&path).map_err(|error| in_file(&path, error))?;
+        fs::create_dir_all(&path).map_err(|error| Error::writing(&path, &error))?;
         let run = RunDir::lock(&path)?;
         if unused()? { Ok(run) } else { Err(in_use()) }
     }
 
     /// Locks a folder, or says that another process has done so.
     pub fn lock(path: &Path) -> Result<Self> {
-        match FolderLock::take(path).map_err(|error| in_file(path, error))? {
+        match FolderLock::take(path).map_err(|error| Error::writing(path, &error))? {
             Some(lock) => Ok(RunDir { path: path.to_owned(), _lock: Some(lock) }),
-            None => Err(Failure::input(format!(
+            None => Err(Error::refused(format!(
                 "{}: another process is writing into this folder; wait until it has finished, or choose another --out",
                 path.display()
             ))),
@@ -73,27 +74,27 @@ impl RunDir {
     /// Clears away what a killed process has left, and writes the settings: from here on there is a run. It must be
     /// locked.
     pub fn begin(&self, settings: &str) -> Result<()> {
-        let folders = [self.path.clone(), self.file(PROGRESS)];
+        let folders = [self.path.clone(), self.file(CHECKPOINTS)];
         for folder in folders.iter().filter(|folder| folder.is_dir()) {
-            cmrm_files::remove_leftovers(folder).map_err(|error| in_file(folder, error))?;
+            files::remove_leftovers(folder).map_err(|error| Error::writing(folder, &error))?;
         }
         self.write(SETTINGS, settings)
     }
 
     /// Makes room for checkpoints.
     pub fn make_room_for_progress(&self) -> Result<()> {
-        let folder = self.file(PROGRESS);
-        fs::create_dir_all(&folder).map_err(|error| in_file(&folder, error))
+        let folder = self.file(CHECKPOINTS);
+        fs::create_dir_all(&folder).map_err(|error| Error::writing(&folder, &error))
     }
 
     /// Whether the folder has been used by a fit.
     pub fn has_room_for_progress(&self) -> bool {
-        self.file(PROGRESS).is_dir()
+        self.file(CHECKPOINTS).is_dir()
     }
 
     /// Marks the run as finished, every other file being there, and only then removes what nobody will go on from.
     pub fn finish(&self, info: &RunInfo) -> Result<()> {
-        self.write_json(FINISHED, info)?;
+        self.write_json(RUN, info)?;
         self.remove_progress()
     }
 
@@ -106,7 +107,7 @@ impl RunDir {
     pub fn remove_progress(&self) -> Result<()> {
         for path in [CHECKPOINT, DATA_STAMP].map(|name| self.file(name)) {
             match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(in_file(&path, error)),
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::writing(&path, &error)),
                 _ => {}
             }
         }
@@ -117,7 +118,7 @@ impl RunDir {
     pub fn open(path: &Path) -> Result<(Self, RunInfo)> {
         let run = RunDir::at(path);
         if !path.is_dir() {
-            return Err(Failure::input(format!(
+            return Err(Error::refused(format!(
                 "{}: not a folder; name the folder of a run, as `cmrm fit --out` made it",
                 path.display()
             )));
@@ -127,16 +128,16 @@ impl RunDir {
         struct Version {
             format: u32,
         }
-        let version: Version = run.read_json(FINISHED)?;
+        let version: Version = run.read_json(RUN)?;
         if version.format != FORMAT {
-            return Err(Failure::input(format!(
+            return Err(Error::refused(format!(
                 "{}: the run has format {}, this version reads {FORMAT}; fit again, or use the version that wrote it",
                 path.display(),
                 version.format
             )));
         }
-        let info: RunInfo = run.read_json(FINISHED)?;
-        info.check().map_err(|error| Failure::input(format!("{}: {error}", run.file(FINISHED).display())))?;
+        let info: RunInfo = run.read_json(RUN)?;
+        info.check().map_err(|error| Error::refused(format!("{}: {error}", run.file(RUN).display())))?;
         Ok((run, info))
     }
 
@@ -144,7 +145,7 @@ impl RunDir {
     pub fn check_kind(&self, info: &RunInfo) -> Result<()> {
         match info.kind {
             RunKind::Rows => Ok(()),
-            RunKind::Images => Err(Failure::input(format!(
+            RunKind::Images => Err(Error::refused(format!(
                 "{}: a run on images; `cmrm audit`, `review` and `report` read it, and `cmrm-images embed` applies its network",
                 self.path.display()
             ))),
@@ -163,7 +164,7 @@ impl RunDir {
 
     /// Whether the run is finished.
     pub fn is_finished(&self) -> bool {
-        self.file(FINISHED).exists()
+        self.file(RUN).exists()
     }
 
     /// The checkpoint of a training under way.
@@ -189,40 +190,82 @@ impl RunDir {
 
     /// Writes JSON for people to read.
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<()> {
-        let text = serde_json::to_string_pretty(value).map_err(|e| Failure::input(format!("{name}: {e}")))?;
+        let text = serde_json::to_string_pretty(value).map_err(|e| Error::Internal(format!("{name}: {e}")))?;
         self.write(name, &(text + "\n"))
+    }
+
+    /// Writes the figures of the epochs.
+    pub fn write_metrics(&self, epochs: &[impl Serialize]) -> Result<()> {
+        let mut lines = String::new();
+        for epoch in epochs {
+            lines += &serde_json::to_string(epoch).map_err(|e| Error::Internal(format!("{METRICS}: {e}")))?;
+            lines.push('\n');
+        }
+        self.write(METRICS, &lines)
+    }
+
+    /// Writes the summary, for programs and as text.
+    pub fn write_summary(&self, summary: &FitSummary) -> Result<()> {
+        self.write_json(SUMMARY, summary)?;
+        self.write(SUMMARY_TEXT, &summary.to_markdown())
+    }
+
+    /// Reads the summary.
+    pub fn read_summary(&self) -> Result<FitSummary> {
+        self.read_json(SUMMARY)
+    }
+
+    /// Writes the report's data, and the page made of it.
+    pub fn write_report(&self, report: &Report) -> Result<()> {
+        self.write_json(REPORT, report)?;
+        self.write(PAGE, &cmrm_report::page(report))
+    }
+
+    /// Reads the report's data.
+    pub fn read_report(&self) -> Result<Report> {
+        let file = self.file(REPORT);
+        if !file.exists() {
+            return Err(Error::in_file(&file, "missing; the run is of a version without pages and figures: fit again"));
+        }
+        let report: Report = self.read_json(REPORT)?;
+        if report.schema != SCHEMA {
+            let what = format!(
+                "the report is {}, this version reads {SCHEMA}; fit again, or use the version that wrote it",
+                report.schema
+            );
+            return Err(Error::in_file(&file, what));
+        }
+        Ok(report)
+    }
+
+    /// Reads what training saw of the rows.
+    pub fn read_rows(&self, info: &RunInfo) -> Result<TrainingRows> {
+        TrainingRows::read(&self.file(MARGINS), &info.classes)
     }
 
     /// Reads text.
     pub fn read(&self, name: &str) -> Result<String> {
         let path = self.file(name);
         fs::read_to_string(&path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Failure::input(format!(
+            ErrorKind::NotFound => Error::refused(format!(
                 "{}: missing; this is not the folder of a finished run (an unfinished one goes on with `cmrm fit --resume --out {}`)",
                 path.display(),
                 self.path.display()
             )),
-            _ => in_read_file(&path, error),
+            _ => Error::reading(&path, &error),
         })
     }
 
     /// Reads JSON.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
         let text = self.read(name)?;
-        serde_json::from_str(&text).map_err(|e| Failure::input(format!("{}: {e}", self.file(name).display())))
-    }
-
-    /// Reads the model of an arm.
-    pub fn read_model(&self, arm: &str, info: &RunInfo) -> Result<Model<f32>> {
-        let path = self.model_file(arm, &info.chosen);
-        let bytes = fs::read(&path).map_err(|error| in_read_file(&path, error))?;
-        Model::from_bytes(&bytes).map_err(|error| in_stored(&path, error))
+        serde_json::from_str(&text).map_err(|e| Error::refused(format!("{}: {e}", self.file(name).display())))
     }
 }
 
 /// Writes a file whole or not at all: a process killed at any moment leaves the previous one readable.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    cmrm_files::write_atomically(path, |file| file.write_all(bytes)).map_err(|error| in_file(path, error))
+    files::write_atomically(path, |file| file.write_all(bytes)).map_err(|error| Error::writing(path, &error))
 }
 
 /// Makes `runs/NAME`, or the first of `runs/NAME-2`, `runs/NAME-3` … that nobody has made yet.
@@ -230,13 +273,13 @@ fn make_free(name: &str) -> Result<PathBuf> {
     let base: String =
         name.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect();
     let runs = Path::new("runs");
-    fs::create_dir_all(runs).map_err(|error| in_file(runs, error))?;
+    fs::create_dir_all(runs).map_err(|error| Error::writing(runs, &error))?;
     let mut path = runs.join(&base);
     for n in 2u64.. {
         match fs::create_dir(&path) {
             Ok(()) => break,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => path = runs.join(format!("{base}-{n}")),
-            Err(error) => return Err(in_file(&path, error)),
+            Err(error) => return Err(Error::writing(&path, &error)),
         }
     }
     Ok(path)

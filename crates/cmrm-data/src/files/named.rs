@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all (`cmrm-files`), with errors that name the file and the way out.
+//! Files that are written whole or not at all, with errors that name the file and the way out.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -11,14 +11,14 @@ pub type AtomicFile = BufWriter<File>;
 
 /// Writes `path` whole or not at all; on an error whatever was there stays.
 pub fn atomic_write<T>(path: &Path, write: impl FnOnce(&mut AtomicFile) -> Result<T>) -> Result<T> {
-    cmrm_files::write_atomically(path, write).map_err(|error| advise(error).in_file(path.display()))
+    crate::files::write_atomically(path, write).map_err(|error| advise(error).in_file(path.display()))
 }
 
 /// Adds the way out of an error of the operating system, unless there is one already.
 fn advise(error: Error) -> Error {
     match error.problem() {
         Problem::Io(io) if error.advice().is_none() => {
-            let advice = cmrm_files::way_out_of_writing(io.kind());
+            let advice = crate::files::way_out_of_writing(io.kind());
             if advice.is_empty() { error } else { error.way_out(advice) }
         }
         _ => error,

@@ -1,7 +1,9 @@
-//! What is to be done with a row.
+//! Decisions on rows: what is to be done with them, and what was decided on.
 
-use cmrm_files::text::spreadsheet_cell;
+use cmrm_data::files::text::spreadsheet_cell;
 use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,9 +59,8 @@ pub struct Basis {
 }
 
 /// The file that `cmrm clean` takes: row, action and label, and what was decided on, as far as that is known: given label
-/// and id by the row's number, and the fingerprint of the data's rows. A row one is unsure of stays as it is and is left
-/// out.
-pub fn csv(decisions: &[Decision], basis: impl Fn(u64) -> Basis, fingerprint: Option<&str>) -> String {
+/// and ID by the row's number, and the fingerprint of the data's rows. A row that the reviewer is unsure of is left out.
+pub fn csv(decisions: &[Decision], basis: impl Fn(u64) -> Basis, fingerprint: Option<&str>) -> Result<String> {
     let decided = decisions.iter().filter(|decision| decision.action != Action::Unsure);
     let decided: Vec<(&Decision, Basis)> = decided.map(|decision| (decision, basis(decision.row))).collect();
     let known: [(&str, bool); 3] = [
@@ -67,26 +68,23 @@ pub fn csv(decisions: &[Decision], basis: impl Fn(u64) -> Basis, fingerprint: Op
         ("id", decided.iter().any(|(_, basis)| basis.id.is_some())),
         ("fingerprint", fingerprint.is_some()),
     ];
-    let mut out = String::from("row,action,label");
-    known.iter().filter(|(_, known)| *known).for_each(|(name, _)| out += &format!(",{name}"));
-    out.push('\n');
+    let known_only = |cells: [&str; 3]| -> Vec<String> {
+        cells.iter().zip(known).filter(|(_, (_, known))| *known).map(|(cell, _)| (*cell).to_owned()).collect()
+    };
+    let mut lines =
+        vec![[vec!["row".into(), "action".into(), "label".into()], known_only(known.map(|k| k.0))].concat()];
     for (decision, basis) in &decided {
-        let label = decision.label.as_deref().unwrap_or_default();
-        out += &format!("{},{},{}", decision.row, decision.action.name(), cell(label));
-        let cells = [basis.given_label.as_deref(), basis.id.as_deref(), fingerprint];
-        for (text, _) in cells.iter().zip(&known).filter(|(_, (_, known))| *known) {
-            out += &format!(",{}", cell(text.unwrap_or_default()));
-        }
-        out.push('\n');
+        let text = |cell: Option<&str>| spreadsheet_cell(cell.unwrap_or_default()).into_owned();
+        let first = [decision.row.to_string(), decision.action.name().into(), text(decision.label.as_deref())];
+        let rest = [text(basis.given_label.as_deref()), text(basis.id.as_deref()), text(fingerprint)];
+        lines.push([first.to_vec(), known_only(rest.each_ref().map(String::as_str))].concat());
     }
-    out
-}
-
-/// A text cell, marked where a spreadsheet would take it for a formula, quoted where it needs to be.
-fn cell(text: &str) -> String {
-    let text = spreadsheet_cell(text);
-    let plain = !text.contains(['"', ',', '\n', '\r']) && text.trim() == text;
-    if plain { text.into_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let written = lines.iter().try_for_each(|line| writer.write_record(line));
+    let bytes =
+        written.map_err(|error| error.to_string()).and_then(|()| writer.into_inner().map_err(|e| e.to_string()));
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(|error| error.to_string()));
+    text.map_err(|error| Error::Internal(format!("decisions: {error}")))
 }
 
 #[cfg(test)]
@@ -101,10 +99,10 @@ mod tests {
             decision(4, Action::Unsure, None),
             decision(5, Action::Drop, None),
         ];
-        let text = csv(&decisions, |_| Basis::default(), None);
+        let text = csv(&decisions, |_| Basis::default(), None).unwrap();
         assert_eq!(text, "row,action,label\n3,relabel,\"a \"\"b\"\", c\nd\"\n5,drop,\n");
         let basis = |row| Basis { given_label: Some("a,b".into()), id: (row == 5).then(|| "p5".into()) };
-        let text = csv(&decisions[1..], basis, Some("f00"));
+        let text = csv(&decisions[1..], basis, Some("f00")).unwrap();
         assert_eq!(text, "row,action,label,given_label,id,fingerprint\n5,drop,,\"a,b\",p5,f00\n");
     }
 
@@ -115,7 +113,8 @@ mod tests {
             &[relabel("=HYPERLINK(\"x\")"), relabel("-1"), relabel("+"), relabel("\tx")],
             |_| Basis::default(),
             None,
-        );
+        )
+        .unwrap();
         let labels: Vec<&str> = text.lines().skip(1).map(|line| line.strip_prefix("0,relabel,").unwrap()).collect();
         assert_eq!(labels, ["\"'=HYPERLINK(\"\"x\"\")\"", "-1", "'+", "'\tx"]);
     }

@@ -4,8 +4,10 @@
 pub mod text;
 
 mod lock;
+mod named;
 
 pub use lock::{FolderLock, has_lock_file, is_unused, remove_leftovers};
+pub use named::{AtomicFile, atomic_write};
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Write};

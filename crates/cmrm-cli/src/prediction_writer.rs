@@ -37,7 +37,7 @@ impl OutFormat {
 }
 
 /// A place for rows.
-pub enum Sink<'a> {
+pub enum PredictionWriter<'a> {
     Stdout(CsvWriter<std::io::StdoutLock<'static>>),
     /// Elements of a JSON list; whether one has been written.
     Json(BufWriter<std::io::StdoutLock<'static>>, bool),
@@ -46,18 +46,18 @@ pub enum Sink<'a> {
     Npy(NpyWriter<&'a mut BufWriter<File>>),
 }
 
-impl<'a> Sink<'a> {
+impl<'a> PredictionWriter<'a> {
     /// Rows as CSV on standard output.
     pub fn stdout() -> Self {
-        Sink::Stdout(CsvWriter::new(std::io::stdout().lock(), b','))
+        PredictionWriter::Stdout(CsvWriter::new(std::io::stdout().lock(), b','))
     }
 
     /// Rows in a file under way; `classes` is the width of a matrix of probabilities.
     pub fn file(file: &'a mut BufWriter<File>, format: OutFormat, classes: usize) -> cmrm_data::Result<Self> {
         Ok(match format {
-            OutFormat::Text(delimiter) => Sink::Text(CsvWriter::new(file, delimiter)),
-            OutFormat::Parquet => Sink::Parquet(Box::new(ParquetTableWriter::new(file))),
-            OutFormat::Npy => Sink::Npy(NpyWriter::new(file, classes)?),
+            OutFormat::Text(delimiter) => PredictionWriter::Text(CsvWriter::new(file, delimiter)),
+            OutFormat::Parquet => PredictionWriter::Parquet(Box::new(ParquetTableWriter::new(file))),
+            OutFormat::Npy => PredictionWriter::Npy(NpyWriter::new(file, classes)?),
         })
     }
 
@@ -68,17 +68,17 @@ impl<'a> Sink<'a> {
         // The object is left open: the rows follow.
         out.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
         out.write_all(b",\"predictions\":[")?;
-        Ok(Sink::Json(out, false))
+        Ok(PredictionWriter::Json(out, false))
     }
 
     /// Adds rows.
     pub fn write(&mut self, table: &Table, probabilities: &[f32]) -> cmrm_data::Result<()> {
         match self {
-            Sink::Stdout(writer) => writer.write(table),
-            Sink::Text(writer) => writer.write(table),
-            Sink::Parquet(writer) => writer.write(table),
-            Sink::Npy(writer) => writer.write(probabilities),
-            Sink::Json(out, started) => {
+            PredictionWriter::Stdout(writer) => writer.write(table),
+            PredictionWriter::Text(writer) => writer.write(table),
+            PredictionWriter::Parquet(writer) => writer.write(table),
+            PredictionWriter::Npy(writer) => writer.write(probabilities),
+            PredictionWriter::Json(out, started) => {
                 for row in 0..table.rows() {
                     out.write_all(if *started { b",\n" } else { b"\n" })?;
                     out.write_all(json_row(table, row).to_string().as_bytes())?;
@@ -92,11 +92,11 @@ impl<'a> Sink<'a> {
     /// Writes what is left.
     pub fn finish(self) -> cmrm_data::Result<()> {
         match self {
-            Sink::Stdout(writer) => writer.finish(),
-            Sink::Text(writer) => writer.finish(),
-            Sink::Parquet(writer) => writer.finish(),
-            Sink::Npy(writer) => writer.finish(),
-            Sink::Json(mut out, _) => Ok(out.write_all(b"]}\n").and_then(|()| out.flush())?),
+            PredictionWriter::Stdout(writer) => writer.finish(),
+            PredictionWriter::Text(writer) => writer.finish(),
+            PredictionWriter::Parquet(writer) => writer.finish(),
+            PredictionWriter::Npy(writer) => writer.finish(),
+            PredictionWriter::Json(mut out, _) => Ok(out.write_all(b"]}\n").and_then(|()| out.flush())?),
         }
     }
 }
@@ -112,7 +112,7 @@ fn json_row(table: &Table, row: usize) -> serde_json::Value {
     serde_json::Value::Object(cells.collect())
 }
 
-/// Whole numbers without a fraction.
+/// DataFile numbers without a fraction.
 fn number(value: f64) -> serde_json::Value {
     // Row numbers stay below 2⁵³, where every whole number is exact.
     if value.fract() == 0.0 && value.abs() < 9e15 { (value as i64).into() } else { value.into() }
@@ -126,7 +126,7 @@ pub fn is_closed_pipe(error: &cmrm_data::Error) -> bool {
 /// Names the output in an error, and the way out.
 pub fn in_output(error: cmrm_data::Error, name: impl std::fmt::Display) -> Failure {
     let advice = match error.problem() {
-        Problem::Io(io) if error.advice().is_none() => cmrm_files::way_out_of_writing(io.kind()),
+        Problem::Io(io) if error.advice().is_none() => cmrm_data::files::way_out_of_writing(io.kind()),
         _ => "",
     };
     let error = if advice.is_empty() { error } else { error.way_out(advice) };

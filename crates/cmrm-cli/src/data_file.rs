@@ -16,7 +16,7 @@ use crate::terminal::Terminal;
 use cmrm_fit::FitConfig;
 
 /// All columns of a data file, and which of them is the label.
-pub struct Whole {
+pub struct DataFile {
     pub columns: Vec<Column>,
     pub label: usize,
     /// Which of them names the rows, if the user said so.
@@ -31,7 +31,7 @@ pub struct Whole {
     read_as: Option<Fingerprint>,
 }
 
-impl Whole {
+impl DataFile {
     /// Reads a file, or a data set of the catalogue. The cells of a text file are kept as they are written.
     pub fn read(data: &str, args: &ReadArgs, terminal: &Terminal) -> Result<Self> {
         let config = settings(data, args);
@@ -40,12 +40,12 @@ impl Whole {
             let options = read_options(&config)?;
             let opened = open(&Source::file(path), &ReadOptions { label: None, id: None, ..options.clone() });
             match opened? {
-                Opened::Csv(file) => return Whole::of_text(path, file.names(), options, terminal),
-                Opened::Parquet(file) => return Whole::of_columns(path, file.names(), &options),
+                Opened::Csv(file) => return DataFile::of_text(path, file.names(), options, terminal),
+                Opened::Parquet(file) => return DataFile::of_columns(path, file.names(), &options),
                 _ => {}
             }
         }
-        Whole::of_input(load(&config, args.cache.as_deref())?)
+        DataFile::of_input(load(&config, args.cache.as_deref())?)
     }
 
     /// Text stays text, so that `007` and `NA` come out as they went in.
@@ -61,7 +61,7 @@ impl Whole {
         let columns = table.columns().to_vec();
         let is_missing = |text: &str| missing.iter().any(|token| token == text.trim());
         let labels = names_of(&columns[label], is_missing);
-        Ok(Whole { columns, label, id, labels, classes: None, source: path.display().to_string(), read_as: None })
+        Ok(DataFile { columns, label, id, labels, classes: None, source: path.display().to_string(), read_as: None })
     }
 
     fn of_columns(path: &Path, names: &[String], options: &ReadOptions) -> Result<Self> {
@@ -69,7 +69,7 @@ impl Whole {
         let table = table_of(read(&Source::file(path), &ReadOptions::default())?.features);
         let columns = table.columns().to_vec();
         let labels = names_of(&columns[label], |_| false);
-        Ok(Whole { columns, label, id, labels, classes: None, source: path.display().to_string(), read_as: None })
+        Ok(DataFile { columns, label, id, labels, classes: None, source: path.display().to_string(), read_as: None })
     }
 
     /// Features and labels that are not in one table: the label becomes the last column.
@@ -88,7 +88,7 @@ impl Whole {
             labels.name.push('_');
         }
         columns.push(labels.clone());
-        Ok(Whole { label: columns.len() - 1, id, columns, labels, classes: loaded.classes, source, read_as })
+        Ok(DataFile { label: columns.len() - 1, id, columns, labels, classes: loaded.classes, source, read_as })
     }
 
     /// Fingerprint of the rows: every column but the labels.

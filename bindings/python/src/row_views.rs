@@ -2,9 +2,9 @@
 
 use cmrm::Matrix;
 use cmrm::audit::{Audit, MarginOptions, rank_margins};
-use cmrm_fit::{Loaded, Prepared, TrainingParts};
+use cmrm::scores::strongest_other;
+use cmrm_fit::{FitOutcome, Loaded};
 use cmrm_train::Stop;
-use cmrm_train::train::Trained;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,28 +12,22 @@ use pyo3::types::PyDict;
 use crate::audit::columns;
 
 /// What training saw of every row: the audit of the margins, weights, and which rows were trained on.
-pub struct Seen {
+pub struct RowViews {
     audit: Audit,
     weight: Vec<f32>,
     trained_on: Vec<bool>,
 }
 
-impl Seen {
+impl RowViews {
     /// The record of the rows trained on; of the others what the model says of them now. `labels` are those of all rows.
-    pub fn of(
-        loaded: &Loaded,
-        labels: &[u32],
-        prepared: &Prepared,
-        parts: &TrainingParts,
-        trained: &[Trained<f32>],
-        stop: &Stop,
-    ) -> Result<Self, cmrm_fit::Error> {
-        let (rows, classes) = (loaded.train.features.rows(), prepared.data.classes.len());
+    pub fn of(loaded: &Loaded, labels: &[u32], outcome: &FitOutcome, stop: &Stop) -> Result<Self, cmrm_fit::Error> {
+        let train = &outcome.rows.train.data;
+        let (rows, classes) = (loaded.train.features.rows(), train.classes.len());
         let (mut margins, mut rivals) = (vec![0.0; rows], vec![0; rows]);
         let (mut weight, mut trained_on) = (vec![1.0; rows], vec![false; rows]);
-        let Some(robust) = trained.last() else { return Err(cmrm_fit::Error::Refused("no arm was trained".into())) };
-        let record = &robust.record;
-        for (at, &row) in parts.train.rows.iter().enumerate() {
+        let envelope = outcome.envelope_arm()?;
+        let record = &envelope.record;
+        for (at, &row) in train.rows.iter().enumerate() {
             let row = row as usize;
             trained_on[row] = true;
             (margins[row], rivals[row]) = (record.last_margin[at], record.rival[at]);
@@ -42,14 +36,14 @@ impl Seen {
         let others: Vec<usize> = (0..rows).filter(|&row| !trained_on[row]).collect();
         if !others.is_empty() {
             let input = loaded.train.gather(&others)?;
-            let rows = prepared.preprocess.transform(&input.features)?;
-            let said = robust.model.probabilities_unless(Matrix::new(&rows.values, rows.width)?, stop)?;
+            let rows = outcome.rows.preprocess.transform(&input.features)?;
+            let said = envelope.model.probabilities_unless(Matrix::new(&rows.values, rows.width)?, stop)?;
             for (row, said) in others.into_iter().zip(said.chunks_exact(classes)) {
                 (margins[row], rivals[row]) = margin(said, labels[row] as usize);
             }
         }
         let audit = rank_margins(&margins, &rivals, labels, classes, &MarginOptions::default())?;
-        Ok(Seen { audit, weight, trained_on })
+        Ok(RowViews { audit, weight, trained_on })
     }
 
     /// The columns by name.
@@ -63,8 +57,6 @@ impl Seen {
 
 /// Probability of the label minus that of the strongest other class, and which that is.
 fn margin(probabilities: &[f32], label: usize) -> (f32, u32) {
-    let others = (0..probabilities.len()).filter(|&class| class != label);
-    let rival = others.reduce(|best, class| if probabilities[class] > probabilities[best] { class } else { best });
-    let rival = rival.unwrap_or(label);
+    let rival = strongest_other(probabilities, label).unwrap_or(label);
     (probabilities[label] - probabilities[rival], rival as u32)
 }

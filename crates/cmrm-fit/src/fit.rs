@@ -1,0 +1,101 @@
+//! A fit: settings, rows, and the arms to train on them.
+
+use std::sync::Arc;
+
+use cmrm_train::Stop;
+use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
+
+use crate::arms::arms;
+use crate::config::FitConfig;
+use crate::error::Result;
+use crate::memory::check_memory;
+use crate::outcome::FitOutcome;
+use crate::penalty::with_penalty;
+use crate::prepare::{Loaded, Prepared};
+
+/// A fit of rows in memory, ready to run. The command, the Python package, searches and cross-fitting all train this way,
+/// so that the same rows, seed and settings give the same bits in each.
+///
+/// [`Fit::run`] does it all. Who has something to do in between (restore a checkpoint, say) calls its parts:
+/// [`Fit::decide_penalty`], [`Fit::trainer`], [`Fit::finish`].
+#[derive(Debug, Clone)]
+pub struct Fit {
+    pub(crate) config: FitConfig,
+    pub(crate) arms: Vec<Arm>,
+    pub(crate) rows: Arc<Prepared>,
+}
+
+impl Fit {
+    /// Splits the rows, learns the preprocessing, makes noise, and refuses what cannot find room in memory. `stop` is
+    /// looked at after every pass over the rows.
+    pub fn new(config: &FitConfig, loaded: &Loaded, stop: &Stop) -> Result<Self> {
+        let rows = Prepared::new(config, loaded, stop)?;
+        check_memory(config, &rows).map_err(|error| error.in_data(&loaded.train.source))?;
+        Ok(Fit::of(config.clone(), rows))
+    }
+
+    /// Of rows that are prepared already.
+    pub fn of(config: FitConfig, rows: Prepared) -> Self {
+        Fit { arms: arms(&config), config, rows: Arc::new(rows) }
+    }
+
+    /// The same rows with other settings for the training.
+    #[must_use]
+    pub fn with_config(self, config: FitConfig) -> Self {
+        Fit { arms: arms(&config), config, ..self }
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &FitConfig {
+        &self.config
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &Prepared {
+        &self.rows
+    }
+
+    /// Lets the rows decide the penalty of a linear model where the settings leave it open; a given one stays.
+    pub fn decide_penalty(&mut self, stop: &Stop) -> Result<()> {
+        let classes = self.rows.train.data.classes.len();
+        self.config = with_penalty(&self.config, self.rows.train.examples()?, classes, &mut stop.clone())?;
+        Ok(())
+    }
+
+    /// The training of all arms, ready to run. The penalty must be decided.
+    pub fn trainer(&self) -> Result<Trainer<'_, f32>> {
+        let Prepared { train, validation, .. } = &*self.rows;
+        let held = (!validation.data.is_empty()).then(|| validation.data.matrix()).transpose()?;
+        let held = held.map(|x| Examples::new(x, &validation.data.labels));
+        let classes = train.data.classes.len();
+        let trainer = Trainer::new(self.config.train_config(), self.arms.clone(), classes, train.examples()?, held)?;
+        Ok(match train.wrong() {
+            Some(wrong) => trainer.with_known_wrong(wrong)?,
+            None => trainer,
+        })
+    }
+
+    /// What was found, once the training of [`Fit::trainer`] has ended.
+    pub fn finish(self, arms: Vec<Trained<f32>>, history: Vec<EpochStats>) -> FitOutcome {
+        FitOutcome { config: self.config, rows: self.rows, arms, history }
+    }
+
+    /// Decides the penalty and trains to the end. An `observer` that ends the training early makes it an error:
+    /// [`cmrm_train::Error::Stopped`].
+    pub fn run(mut self, observer: &mut dyn Observer<f32>) -> Result<FitOutcome> {
+        self.decide_penalty(&observer.stop().unwrap_or_default())?;
+        let mut trainer = self.trainer()?;
+        trainer.run(observer)?;
+        if !trainer.has_ended() {
+            return Err(cmrm_train::Error::Stopped.into());
+        }
+        let history = trainer.history().to_vec();
+        let arms = trainer.finish()?;
+        Ok(self.finish(arms, history))
+    }
+
+    /// The fit whose training rows a search for settings may see: those to train on and to validate, and no test rows.
+    pub fn to_search(&self) -> Result<Fit> {
+        Ok(Fit { rows: Arc::new(self.rows.unsplit()?), ..self.clone() })
+    }
+}

@@ -1,0 +1,81 @@
+//! What a fit leaves: trained arms, and everything that can be said of them.
+
+use std::sync::Arc;
+
+use cmrm_data::Fingerprint;
+use cmrm_run::names::{MARGINS, PREPROCESS};
+use cmrm_run::{BASE, Calibration, RunDir, RunInfo, TrainingRows, write_file};
+use cmrm_train::Stop;
+use cmrm_train::train::{EpochStats, Trained};
+
+use crate::config::FitConfig;
+use crate::error::{Error, Result};
+use crate::prepare::Prepared;
+
+/// A fit that has run. [`FitOutcome::summary`] judges the arms, [`FitOutcome::suspects`] shows the rows whose labels look
+/// wrong, [`FitOutcome::report`] has every number of the report; each is computed when it is asked for.
+#[derive(Debug, Clone)]
+pub struct FitOutcome {
+    /// The settings, with everything decided.
+    pub config: FitConfig,
+    /// The rows.
+    pub rows: Arc<Prepared>,
+    /// The arms, the one to predict with last.
+    pub arms: Vec<Trained<f32>>,
+    /// One entry for each arm and epoch.
+    pub history: Vec<EpochStats>,
+}
+
+impl FitOutcome {
+    /// The arm to predict with: the envelope's, or the only one.
+    pub fn envelope_arm(&self) -> Result<&Trained<f32>> {
+        self.arms.last().ok_or_else(|| Error::Internal("a fit without arms".into()))
+    }
+
+    /// The arm without an envelope, unless it was left out.
+    pub fn base_arm(&self) -> Option<&Trained<f32>> {
+        self.arms.iter().find(|arm| arm.name == BASE)
+    }
+
+    /// What training saw of the rows, by the envelope's arm.
+    pub fn training_rows(&self) -> Result<TrainingRows> {
+        let train = &self.rows.train;
+        let seen = TrainingRows::of(&train.data, &self.envelope_arm()?.record);
+        Ok(TrainingRows { ids: self.rows.ids_of(&train.data.rows), wrong: train.wrong(), ..seen })
+    }
+
+    /// What an arm says of the rows that prediction sets are calibrated on; nothing if none were held back.
+    pub fn calibration(&self, arm: &Trained<f32>, stop: &Stop) -> Result<Option<Calibration>> {
+        let validation = &self.rows.validation.data;
+        if validation.is_empty() {
+            return Ok(None);
+        }
+        let probabilities = arm.model.probabilities_unless(validation.matrix()?, stop)?;
+        Ok(Some(Calibration { probabilities, labels: validation.labels.clone(), classes: validation.classes.len() }))
+    }
+
+    /// What `run.json` says of it; `fingerprint` is that of the rows trained on.
+    pub fn info(&self, fingerprint: Fingerprint) -> Result<RunInfo> {
+        let names = self.arms.iter().map(|arm| arm.name.clone()).collect();
+        let chosen = self.envelope_arm()?.name.clone();
+        Ok(RunInfo::new(self.rows.train.data.classes.clone(), names, chosen, fingerprint.0))
+    }
+
+    /// Writes what applying the run needs, and what training saw: models, preprocessing, calibration, margins, figures of the
+    /// epochs. The order is that in which a killed process may leave them behind; `run.json` is for the caller, last of all.
+    pub fn write(&self, run: &RunDir) -> Result<()> {
+        let chosen = &self.envelope_arm()?.name;
+        run.write_metrics(&self.history)?;
+        for arm in &self.arms {
+            write_file(&run.model_file(&arm.name, chosen), &arm.model.to_bytes()?)?;
+        }
+        run.write(PREPROCESS, &(self.rows.preprocess.to_json()? + "\n"))?;
+        self.training_rows()?.write(&run.file(MARGINS))?;
+        for arm in &self.arms {
+            if let Some(calibration) = self.calibration(arm, &Stop::default())? {
+                calibration.write(&run.calibration_file(&arm.name, chosen))?;
+            }
+        }
+        Ok(())
+    }
+}
