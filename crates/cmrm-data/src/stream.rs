@@ -70,8 +70,8 @@ fn read_label_column(opened: &Opened) -> Result<(Column, String)> {
     let mut joined: Option<(Column, String)> = None;
     for chunk in opened.chunks(CHUNK_ROWS)? {
         let Input { labels, source, .. } = chunk?;
-        let labels = labels
-            .ok_or_else(|| Error::option("there are no labels").in_file(&source).way_out("name the label column"))?;
+        let labels =
+            labels.ok_or_else(|| Error::option("no labels found").in_file(&source).way_out("name the label column"))?;
         match &mut joined {
             None => joined = Some((labels, source)),
             Some((column, _)) => column.append(labels)?,

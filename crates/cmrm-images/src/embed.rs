@@ -26,7 +26,7 @@ impl TrainedNetwork {
     pub fn open(run: &Path, device: Device) -> Result<Self> {
         let (settings, info) = (run.join("config.toml"), run.join("run.json"));
         if !info.is_file() || !settings.is_file() {
-            return Err(Error::in_file(run, "not the folder of a finished run, as `cmrm-images train` leaves it"));
+            return Err(Error::in_file(run, "not a finished run of `cmrm-images train`"));
         }
         let text = std::fs::read_to_string(&info).map_err(|error| Error::in_file(&info, error))?;
         let stated: RunInfo = serde_json::from_str(&text).map_err(|error| Error::in_file(&info, error))?;
@@ -59,7 +59,7 @@ impl TrainedNetwork {
                 Err(error) => refused = Some(error),
             }
         }
-        Err(refused.unwrap_or_else(|| Error::in_file(model, "no network")))
+        Err(refused.unwrap_or_else(|| Error::in_file(model, "no network in this file")))
     }
 
     /// Pixels of a side that files were scaled to.

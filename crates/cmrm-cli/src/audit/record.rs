@@ -24,12 +24,12 @@ pub fn from_run(path: &Path) -> Result<Audited> {
         return Err(Failure::input(format!("{}: not a table; fit again", file.display())));
     };
     let column = |name: &str| {
-        let missing = || Failure::input(format!("{}: there is no column '{name}'; fit again", file.display()));
+        let missing = || Failure::input(format!("{}: no column '{name}'; fit again", file.display()));
         table.column(name).ok_or_else(missing)
     };
     let numbers = |name: &str| match &column(name)?.values {
         Values::Numeric(values) => Ok(values.clone()),
-        _ => Err(Failure::input(format!("{}: column '{name}' holds no numbers; fit again", file.display()))),
+        _ => Err(Failure::input(format!("{}: column '{name}' is not numeric; fit again", file.display()))),
     };
     let known = LabelOptions { classes: Some(info.classes.clone()), ..LabelOptions::default() };
     let classes_of = |name: &str| -> Result<Vec<u32>> {

@@ -16,12 +16,12 @@ const SCALE: f64 = 3.0;
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The folder of a run.
+    /// Folder of a run.
     pub run: PathBuf,
-    /// Write the page to this file; the run's folder has it as report.html already.
+    /// Write the page to this file; the run folder already has report.html.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write every figure into this folder, as SVG and as PNG.
+    /// Write every figure into this folder as SVG and PNG.
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
 }
@@ -61,7 +61,7 @@ fn write_files(run: &RunDir, args: &ReportArgs, terminal: &Terminal) -> Result<E
     for (vector, pixels, figure) in drawn {
         vector.write(svg(&figure).as_bytes())?;
         let image = raster(&figure.scene, SCALE).and_then(|image| encode_png(&image));
-        pixels.write(&image.ok_or_else(|| Failure::input(format!("figure {}: cannot be drawn", figure.id)))?)?;
+        pixels.write(&image.ok_or_else(|| Failure::input(format!("figure {}: could not be drawn", figure.id)))?)?;
         written.extend([vector.path().to_owned(), pixels.path().to_owned()]);
     }
     let object = serde_json::json!({ "schema": "cmrm/report-files/1", "run": run.path(), "files": written });
@@ -74,13 +74,14 @@ fn write_files(run: &RunDir, args: &ReportArgs, terminal: &Terminal) -> Result<E
 pub fn read(run: &RunDir) -> Result<Report> {
     let file = run.file("report.json");
     if !file.exists() {
-        let what = format!("{}: missing; the run is of a version without pages and figures: fit again", file.display());
+        let what =
+            format!("{}: missing; the run comes from a version without pages and figures; fit again", file.display());
         return Err(Failure::input(what));
     }
     let report: Report = run.read_json("report.json")?;
     if report.schema != SCHEMA {
         return Err(Failure::input(format!(
-            "{}: the report is {}, this version reads {SCHEMA}; fit again, or use the version that wrote it",
+            "{}: the report has schema {}, this version reads {SCHEMA}; fit again, or use the version that wrote it",
             run.file("report.json").display(),
             report.schema
         )));

@@ -83,7 +83,7 @@ impl Place<'_> {
         };
         if data.len() != known {
             let reason = format!(
-                "{} bytes, {known} when it was fetched; run `cmrm data fetch {}` again",
+                "{} bytes, but {known} when it was fetched; run `cmrm data fetch {}` again",
                 data.len(),
                 self.entry.name
             );
@@ -108,7 +108,7 @@ fn cifar(
     .ok_or_else(|| unknown_labels(place.entry, wanted, sets.iter().map(|set| set.name)))?;
     let read = |file| pixels::cifar(&place.file(file)?, sets.len(), byte, set.classes);
     let mut files = train.iter();
-    let first = files.next().ok_or_else(|| content(place.cache.root(), "no training file is named"))?;
+    let first = files.next().ok_or_else(|| content(place.cache.root(), "no training file is listed"))?;
     let mut whole = read(first)?;
     for file in files {
         whole.append(read(file)?)?;
@@ -123,7 +123,7 @@ fn relabelled(base: Named, place: &Place, file: &'static str, clean: &str, colum
     // The order of the images is all that ties the labels to them.
     let same = base.train.labels.as_ref().is_some_and(|labels| codes(labels) == codes(&clean));
     if !same {
-        return Err(content(&path, format!("its clean labels are not those of {}", base.entry.name)));
+        return Err(content(&path, format!("its clean labels differ from those of {}", base.entry.name)));
     }
     Ok(Named { entry: place.entry, train: base.train.with_labels(noisy)?, clean: Some(clean), ..base })
 }
@@ -150,7 +150,7 @@ fn no_choice(entry: &'static Entry, labels: Option<&str>) -> Result<()> {
     if labels.is_none() {
         Ok(())
     } else {
-        Err(unknown_labels(entry, labels, std::iter::once("one kind only: leave it out")))
+        Err(unknown_labels(entry, labels, std::iter::once("one kind only; leave out the name")))
     }
 }
 
