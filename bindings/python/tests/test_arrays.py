@@ -102,7 +102,7 @@ def masked(values, *places):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda X, y, p: classifier().fit(X, masked(y, 5)), "y: row 5 is masked; fill it in, or leave the row out"),
+        (lambda X, y, p: classifier().fit(X, masked(y, 5)), "y: row 5 is masked; fill it in, or leave out the row"),
         (lambda X, y, p: classifier().fit(pd.DataFrame(X), masked(y, 5)), "y: row 5 is masked"),
         (lambda X, y, p: classifier().partial_fit(X, masked(y, 5)), "y: row 5 is masked"),
         (lambda X, y, p: classifier().partial_fit(X, y, classes=masked([0, 1, 2], 2)), "classes: row 2 is masked"),

@@ -59,5 +59,5 @@ def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="classes of the calibrated predictor: expected 6, found 5"):
         short = probs[:, :5] / probs[:, :5].sum(axis=1, keepdims=True)
         conformal.calibrate(probs, labels).predict(short)
-    with pytest.raises(TypeError, match="matrix of booleans"):
+    with pytest.raises(TypeError, match="boolean matrix"):
         conformal.evaluate(probs, labels)

@@ -8,18 +8,21 @@ use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
 use cmrm_fit::{ModelKind, OptimiserKind};
 
-/// Learn from labels that are partly wrong: robust classifiers, the wrong labels found, and how sure to be.
+/// Where help shows the flags of every command.
+const GLOBAL: &str = "Global options";
+
+/// Train robust classifiers on labels that are partly wrong, and find the wrong ones.
 #[derive(Debug, Parser)]
-#[command(name = "cmrm", version, about)]
+#[command(name = "cmrm", version)]
 pub struct Cli {
-    /// One JSON object on standard output.
-    #[arg(long, global = true)]
+    /// Print the result as one JSON object.
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
-    /// No words and no bars on standard error, errors excepted.
-    #[arg(long, short, global = true)]
+    /// Suppress progress and messages; errors still print.
+    #[arg(long, short, global = true, help_heading = GLOBAL)]
     pub quiet: bool,
-    /// Threads; the results do not depend on them.
-    #[arg(long, global = true)]
+    /// Number of threads [default: all cores]; results do not depend on it.
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub threads: Option<usize>,
     #[command(subcommand)]
     pub verb: Verb,
@@ -27,158 +30,158 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Train a robust classifier, and the fair base arm beside it.
+    /// Train a robust classifier, and a base arm to compare it with.
     Fit(Box<FitArgs>),
-    /// Search for settings by observed labels only, and write the best for `fit --config`.
-    Tune(Box<crate::verbs::tune::TuneArgs>),
-    /// Labels, confidence, probabilities and prediction sets for new rows.
-    Predict(Box<crate::verbs::predict::PredictArgs>),
-    /// How good a run's models are on labelled rows, with intervals.
-    Evaluate(Box<crate::verbs::evaluate::EvaluateArgs>),
-    /// A run's report: as text, as a page, its figures as files.
-    Report(crate::verbs::report::ReportArgs),
-    /// Look at the doubtful rows one at a time and decide, on a page that this machine alone can open.
+    /// Rank the labels that look wrong: from a run, by cross-fitting, or from any model's probabilities.
+    Audit(Box<crate::verbs::audit::AuditArgs>),
+    /// Review the suspects one at a time on a local web page.
     Review(crate::verbs::review::ReviewArgs),
-    /// Print a script that completes this command in a shell.
+    /// Apply decisions (keep, relabel, drop) to a data file.
+    Clean(crate::verbs::clean::CleanArgs),
+    /// Predict labels, confidences, probabilities and prediction sets for new rows.
+    Predict(Box<crate::verbs::predict::PredictArgs>),
+    /// Evaluate a run's models on labelled rows, with confidence intervals.
+    Evaluate(Box<crate::verbs::evaluate::EvaluateArgs>),
+    /// Show a run's report as text, or write it as an HTML page and figures.
+    Report(crate::verbs::report::ReportArgs),
+    /// Search for settings by observed labels, and write the best ones for `fit --config`.
+    Tune(Box<crate::verbs::tune::TuneArgs>),
+    /// Corrupt some labels of a data file, for experiments.
+    Noise(crate::verbs::noise::NoiseArgs),
+    /// List, download and verify named data sets.
+    Data(crate::verbs::data::DataArgs),
+    /// Print a shell completion script.
     Completions(crate::verbs::shell::CompletionsArgs),
     /// Print the manual page.
     #[command(hide = true)]
     Man(crate::verbs::shell::ManArgs),
-    /// Rank the labels that look wrong: from a run's own record, by cross-fitting, or from anyone's probabilities.
-    Audit(Box<crate::verbs::audit::AuditArgs>),
-    /// Apply a file of decisions (keep, relabel, drop) to a data file.
-    Clean(crate::verbs::clean::CleanArgs),
-    /// Make some labels of a data file wrong, for experiments.
-    Noise(crate::verbs::noise::NoiseArgs),
-    /// Data sets that have a name: list, fetch and verify them.
-    Data(crate::verbs::data::DataArgs),
 }
 
 /// How a data file is read; shared by every verb that takes one.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct ReadArgs {
-    /// Column of the labels: a name, or an index (negative from the end).
+    /// Label column: a name, or an index (negative counts from the end).
     #[arg(long, value_name = "NAME|INDEX", allow_hyphen_values = true)]
     pub label: Option<String>,
-    /// A file that holds nothing but the labels, one a row.
+    /// File with the labels only, one per row.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
-    /// A column that names the rows and is no feature.
+    /// Row ID column, not used as a feature.
     #[arg(long, value_name = "NAME|INDEX", allow_hyphen_values = true)]
     pub id: Option<String>,
-    /// The character between cells; detected if absent (write \t for a tab).
+    /// Character between cells, \t for a tab [default: detected].
     #[arg(long)]
     pub delimiter: Option<String>,
-    /// The first row names no columns.
+    /// The first row is data, not column names.
     #[arg(long)]
     pub no_header: bool,
-    /// The folder of fetched data sets.
+    /// Folder of downloaded data sets.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct FitArgs {
-    /// A data file, a folder of arrays, or the name of a data set (`cmrm data list`).
+    /// Data file, folder of arrays, or name of a data set (`cmrm data list`).
     pub data: Option<String>,
-    #[command(flatten)]
-    pub read: ReadArgs,
-    /// Test file, in the form of the data file; its labels count as clean.
+    /// Test file in the format of the data file; its labels count as clean.
     #[arg(long, value_name = "FILE")]
     pub test: Option<String>,
-    /// The run's folder; a free name under `runs/` if absent.
+    /// Folder of the run [default: a free name under `runs/`].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the unfinished run in the folder, with its own settings; the data may have moved.
+    /// Continue the unfinished run in the folder with its own settings; the data may have moved.
     #[arg(long, requires = "out")]
     pub resume: bool,
-    /// Print the settings in full and stop.
+    /// Print the settings in full and exit.
     #[arg(long)]
     pub dry_run: bool,
-    /// Make some training labels wrong, for experiments.
+    /// Corrupt some training labels, for experiments.
     #[arg(long, value_name = "KIND:RATE")]
     pub noise: Option<NoiseConfig>,
-    /// Share of the rows to test on with their original labels; 0.2 with --noise and no test data, else 0.
+    /// Share of the rows to test on, with their original labels [default: 0.2 with --noise and no test data, else 0].
     #[arg(long, value_name = "SHARE")]
     pub test_share: Option<f64>,
-    /// Share of the training rows kept for validation and calibration, by their observed labels.
+    /// Share of the training rows held out for validation and calibration [default: 0.1].
     #[arg(long, value_name = "SHARE")]
     pub validation_share: Option<f64>,
-    /// The paper's form for two classes: a threshold for each of them, on probabilities.
+    /// Use the paper's form for two classes: one threshold per class.
     #[arg(long)]
     pub class_conditional: bool,
-    /// Train the envelope alone.
+    /// Train the envelope arm only.
     #[arg(long)]
     pub no_base: bool,
-    /// First search for the envelope's weight and share by observed labels, in about the time of four such trainings.
+    /// Search for lambda and alpha by observed labels first, in about the time of four trainings.
     #[arg(long)]
     pub auto: bool,
-    /// Also train with other values of alpha and lambda, and show in the report how accuracy depends on them.
+    /// Also train with other values of alpha and lambda, and plot accuracy against them in the report.
     #[arg(long)]
     pub sensitivity: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Reading the data")]
+    pub read: ReadArgs,
+    #[command(flatten, next_help_heading = "Model and training")]
     pub model: ModelArgs,
 }
 
 /// What is trained and how; shared by every verb that trains.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct ModelArgs {
-    /// Settings as TOML; flags go over it.
+    /// Settings file (TOML); flags override it.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// paper, authors or robust.
+    /// paper, authors or robust [default: robust].
     #[arg(long)]
     pub preset: Option<Preset>,
-    /// Weight of the envelope.
+    /// Weight of the envelope [default: the preset's].
     #[arg(long)]
     pub lambda: Option<f64>,
-    /// Share of the margins below the threshold.
+    /// Share of the margins below the threshold [default: the preset's].
     #[arg(long)]
     pub alpha: Option<f64>,
-    /// Width of the soft filter.
+    /// Width of the soft filter [default: the preset's].
     #[arg(long)]
     pub temperature: Option<f64>,
-    /// Share of the epochs before the envelope is switched on.
+    /// Share of the epochs before the envelope starts [default: the preset's].
     #[arg(long, value_name = "SHARE")]
     pub start: Option<f64>,
-    /// cross-entropy, focal, focal:GAMMA, gce, gce:Q, ldam, hinge or logistic.
+    /// Base loss: cross-entropy, focal, focal:GAMMA, gce, gce:Q, ldam, hinge or logistic [default: cross-entropy].
     #[arg(long)]
     pub loss: Option<LossConfig>,
-    /// mlp, linear, svm or cosine.
+    /// Model [default: mlp].
     #[arg(long)]
     pub model: Option<ModelKind>,
-    /// Widths of the hidden layers.
+    /// Widths of the hidden layers [default: 128,64].
     #[arg(long, value_delimiter = ',')]
     pub hidden: Option<Vec<usize>>,
-    /// adam, adamw, sgd or lbfgs (all rows at once, an epoch is one iteration); lbfgs for a linear model, else adam.
+    /// Optimiser [default: lbfgs for a linear model, else adam]; an epoch of lbfgs is one iteration over all rows.
     #[arg(long)]
     pub optimiser: Option<OptimiserKind>,
-    /// Passes over the rows; 40, or at most 1000 iterations for a linear model by lbfgs.
+    /// Passes over the rows [default: 40; for a linear model with lbfgs, up to 1000 iterations].
     #[arg(long)]
     pub epochs: Option<usize>,
-    /// End lbfgs when no entry of the gradient is larger than this; 0.0001 if absent.
+    /// Stop lbfgs when no gradient entry exceeds this [default: 0.0001].
     #[arg(long)]
     pub tolerance: Option<f64>,
-    /// Rows in a batch; 0 for all rows at once.
+    /// Rows per batch, 0 for all rows at once [default: 128].
     #[arg(long)]
     pub batch: Option<usize>,
-    /// Learning rate.
+    /// Learning rate [default: 0.001].
     #[arg(long)]
     pub learning_rate: Option<f64>,
-    /// Penalty on the weights; for a linear model by lbfgs the rows decide, else 0.
+    /// Penalty on the weights [default: chosen by cross-validation for a linear model with lbfgs, else 0].
     #[arg(long)]
     pub l2: Option<f64>,
-    /// Choose the epoch with the best accuracy on observed validation labels, and stop after this many without a better;
-    /// both count from the epoch that switches the envelope on.
+    /// Keep the epoch with the best accuracy on observed validation labels, and stop after this many epochs without a
+    /// better one; both count from the epoch in which the envelope starts.
     #[arg(long, value_name = "EPOCHS")]
     pub patience: Option<usize>,
-    /// Fill in missing cells, NaN among them, instead of refusing them.
+    /// Fill in missing cells and NaN instead of refusing them.
     #[arg(long)]
     pub impute: bool,
-    /// Keep rows without a label aside instead of refusing them.
+    /// Set rows without a label aside instead of refusing them.
     #[arg(long)]
     pub hold_out_unlabelled: bool,
-    /// Seed of splits, noise, weights and order.
+    /// Seed for splits, noise, initial weights and row order [default: 0].
     #[arg(long)]
     pub seed: Option<u64>,
 }

@@ -56,7 +56,7 @@ impl DataFile {
         let missing = std::mem::take(&mut options.text.missing);
         let table = table_of(read(&Source::file(path), &options)?.features);
         if table.unnamed() {
-            terminal.say(format!("note: {}: no header; the new file names its columns", path.display()));
+            terminal.say(format!("note: {}: no header; the new file gets column names", path.display()));
         }
         let columns = table.columns().to_vec();
         let is_missing = |text: &str| missing.iter().any(|token| token == text.trim());
@@ -77,9 +77,7 @@ impl DataFile {
         let read_as = Fingerprint::of_rows(&loaded.train);
         let Input { features, labels, ids, source } = loaded.train;
         let column = labels.ok_or_else(|| {
-            Failure::input(format!(
-                "{source}: there are no labels; name their column with --label or their file with --labels"
-            ))
+            Failure::input(format!("{source}: no labels; name their column with --label or their file with --labels"))
         })?;
         let mut labels = names_of(&column, |_| false);
         let id = ids.is_some().then_some(0);
@@ -190,7 +188,7 @@ fn label_column(path: &Path, names: &[String], options: &ReadOptions) -> Result<
         let shown: Vec<&str> = names.iter().take(12).map(String::as_str).collect();
         let more = if names.len() > shown.len() { ", …" } else { "" };
         return Err(Failure::input(format!(
-            "{}: which column holds the labels? say --label NAME; the columns are {}{more}",
+            "{}: no label column given; name it with --label NAME; the columns are {}{more}",
             path.display(),
             shown.join(", ")
         )));

@@ -16,8 +16,7 @@ use crate::data_file::DataFile;
 use crate::failure::{Failure, Result};
 
 /// What may have happened to a table whose fingerprint is another.
-const CHANGED: &str =
-    "cells were changed, or rows added, removed or put in another order since, perhaps by these very decisions";
+const CHANGED: &str = "cells were changed, or rows added, removed or reordered since, perhaps by these very decisions";
 const ACTIONS: [&str; 3] = ["keep", "relabel", "drop"];
 
 /// A line of the file.
@@ -130,7 +129,7 @@ impl DecisionFile<'_> {
         let needed = |name: &str| {
             cells.column(name).ok_or_else(|| {
                 Failure::input(format!(
-                    "{}: there is no column '{name}'{}; a file of decisions has the columns row, action, label",
+                    "{}: no column '{name}'{}; a decision file has the columns row, action, label",
                     self.path.display(),
                     hint(name, &names)
                 ))
@@ -170,11 +169,13 @@ impl DecisionFile<'_> {
             let bad = |what: String| Err(self.bad(decision.at, "row", what));
             let row = match decision.row.parse::<usize>() {
                 Ok(row) if row < rows => row,
-                Ok(row) => return bad(format!("the data has {rows} rows, 0 to {last}; there is no row {row}")),
+                Ok(row) => return bad(format!("row {row} does not exist: the data has {rows} rows, 0 to {last}")),
                 Err(_) => return bad(format!("'{}' is not a row number; use 0 to {last}", decision.row)),
             };
             match taken.insert(row, decision.at) {
-                Some(first) => bad(format!("row {row} is decided twice, first in row {first}; delete one of the two")),
+                Some(first) => {
+                    bad(format!("row {row} has two decisions, the first in row {first}; delete one of them"))
+                }
                 None => Ok(Some(row)),
             }
         };
@@ -195,27 +196,27 @@ impl DecisionFile<'_> {
             let (at, id) = (decision.at, &decision.id);
             let bad = |what: String| Err(self.bad(at, "id", what));
             if id.is_empty() {
-                return bad(format!("the cell is empty, and rows are found by --id {name}; fill it in"));
+                return bad(format!("the cell is empty, but --id {name} finds rows by their ID; fill it in"));
             }
             let row = match places.get(id).map(Vec::as_slice) {
                 Some([row]) => *row,
                 Some([first, second, ..]) => {
-                    return bad(format!(
-                        "{source} has the id '{id}' in the rows {first} and {second}; ids that find rows have to differ"
-                    ));
+                    return bad(format!("{source} has the ID '{id}' in rows {first} and {second}; IDs must be unique"));
                 }
                 // Some are there, so it is the right table, and this row is as it should be: absent.
                 _ if known > 0 && decision.action == Action::Drop => return Ok(None),
                 _ => {
-                    let none = if known == 0 { "; it has none of the ids in the file" } else { "" };
+                    let none = if known == 0 { ", nor any other ID in the file" } else { "" };
                     return bad(format!(
-                        "column '{name}' of {source} has no id '{id}'{none}; apply the decisions to the table that they \
-                         were made on, or delete this one"
+                        "column '{name}' of {source} has no ID '{id}'{none}; apply the decisions to the table they were \
+                         made on, or delete this one"
                     ));
                 }
             };
             match taken.insert(row, at) {
-                Some(first) => bad(format!("id '{id}' is decided twice, first in row {first}; delete one of the two")),
+                Some(first) => {
+                    bad(format!("ID '{id}' has two decisions, the first in row {first}; delete one of them"))
+                }
                 None => Ok(Some(row)),
             }
         };
@@ -227,7 +228,7 @@ impl DecisionFile<'_> {
         let (decision, row) = disagreeing[0];
         let (path, source) = (self.path.display(), &self.table.source);
         let label = self.table.labels.text(row).map_or("none".into(), |label| format!("'{label}'"));
-        let id = if decided.by_id { format!(" (id '{}')", decision.id) } else { String::new() };
+        let id = if decided.by_id { format!(" (ID '{}')", decision.id) } else { String::new() };
         let mut why = format!(
             "{path}: row {}: decided on the label '{}', but row {row}{id} of {source} has {label}",
             decision.at, decision.given_label
@@ -242,7 +243,7 @@ impl DecisionFile<'_> {
         if moved {
             why += &format!(": {CHANGED}");
         } else if disagreeing.len() == relabels && disagreeing.iter().all(has_new_label) {
-            why += "; every row to relabel has its new label: the decisions look applied already";
+            why += "; every row to relabel already has its new label: the decisions seem to have been applied";
         }
         (why, ways_out(decision, decided.by_id))
     }
@@ -250,7 +251,7 @@ impl DecisionFile<'_> {
     /// What speaks against rows that differ from those decided on, and what to do.
     fn other_rows(&self, decision: &Decision) -> (String, String) {
         let why = format!(
-            "{}: row {}: decided on rows with the fingerprint {}, {} has {}: {CHANGED}",
+            "{}: row {}: decided on rows with fingerprint {}, but {} has {}: {CHANGED}",
             self.path.display(),
             decision.at,
             decision.fingerprint,
@@ -262,7 +263,11 @@ impl DecisionFile<'_> {
 
     fn label(&self, at: usize, label: String) -> Result<String> {
         if label.is_empty() {
-            return Err(self.bad(at, "label", "relabel needs a label, and the cell is empty or the column absent"));
+            return Err(self.bad(
+                at,
+                "label",
+                "relabel needs a label, but the cell is empty or the column missing; fill it in",
+            ));
         }
         let classes = self.rules.classes;
         if self.rules.new_labels || classes.contains(&label) {
@@ -271,7 +276,7 @@ impl DecisionFile<'_> {
         let near = hint(&label, classes);
         let count = classes.len();
         let what =
-            format!("'{label}' is none of the {count} labels in the data{near}; correct it, or add --new-labels");
+            format!("'{label}' is not one of the {count} labels in the data{near}; correct it, or add --new-labels");
         Err(self.bad(at, "label", what))
     }
 
@@ -281,8 +286,8 @@ impl DecisionFile<'_> {
 }
 
 fn ways_out(decision: &Decision, by_id: bool) -> String {
-    let by_ids = if !by_id && !decision.id.is_empty() { ", name its column of ids with --id" } else { "" };
-    format!("apply the decisions to the table that they were made on{by_ids}, or insist with --force")
+    let by_ids = if !by_id && !decision.id.is_empty() { ", name its ID column with --id" } else { "" };
+    format!("apply the decisions to the table they were made on{by_ids}, or override with --force")
 }
 
 fn hint<S: AsRef<str>>(wrong: &str, known: &[S]) -> String {

@@ -63,11 +63,11 @@ impl Evaluation {
         let mut out = String::new();
         let left_out = match self.unlabelled_rows {
             0 => String::new(),
-            rows => format!(" ({rows} rows without a label left out)"),
+            rows => format!(" ({rows} rows without a label skipped)"),
         };
         let _ = writeln!(
             out,
-            "{} rows of {}{left_out}, judged by {}, taken as they are.\n",
+            "{} rows of {}{left_out}; labels from {}, taken as correct.\n",
             self.rows, self.data, self.labels
         );
         self.write_metrics(&mut out);
@@ -111,7 +111,7 @@ impl Evaluation {
             add(format!("coverage of {} % sets", percent(wanted)), |sets| sets.coverage);
             add("mean set size".into(), |sets| sets.mean_size);
             add("share of empty sets".into(), |sets| sets.empty_rate);
-            add("share of sets of one".into(), |sets| sets.singleton_rate);
+            add("share of single-class sets".into(), |sets| sets.singleton_rate);
         }
         write_rows(out, Style::Text, &head, &body);
     }

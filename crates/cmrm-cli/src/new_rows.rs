@@ -56,7 +56,7 @@ impl<'a> NewRows<'a> {
         let separate = match &args.labels {
             None => None,
             Some(_) if args.label.is_some() => {
-                return Err(Failure::input("--label and --labels both say where the labels are; give one of them"));
+                return Err(Failure::input("--label and --labels exclude each other; give one of them"));
             }
             Some(labels) => {
                 let column = read_labels(&Source::file(labels), &ReadOptions::default())?;
@@ -70,7 +70,8 @@ impl<'a> NewRows<'a> {
         };
         let chunks = if names_data_set(data) {
             let named = cmrm_datasets::load(data, &Cache::locate(args.cache.as_deref())?)?;
-            let part = if named.test.is_some() { "the test part" } else { "all rows, perhaps those trained on too," };
+            let part =
+                if named.test.is_some() { "the test part" } else { "all rows, which may include training rows," };
             terminal.say(format!("note: {part} of the data set {data}"));
             labels_from.get_or_insert_with(|| format!("{part} of the data set {data}"));
             Opened::Whole(Box::new(named.test.unwrap_or(named.train))).chunks(CHUNK_ROWS)?
@@ -117,7 +118,7 @@ impl<'a> NewRows<'a> {
             && column.len() as u64 != rows
         {
             return Err(Failure::input(format!(
-                "{file}: {} labels for the {rows} rows of {}; give one label a row, in their order",
+                "{file}: {} labels for the {rows} rows of {}; give one label per row, in the same order",
                 column.len(),
                 self.name
             )));

@@ -71,7 +71,7 @@ impl Outputs {
         for file in fetched().unwrap_or_default() {
             outputs = outputs.reads("a file of the data set", &file);
         }
-        labels.into_iter().fold(outputs, |outputs, labels| outputs.reads("the file of labels itself", labels))
+        labels.into_iter().fold(outputs, |outputs, labels| outputs.reads("the label file itself", labels))
     }
 
     /// The same, by the flags of a verb that takes data.
@@ -82,8 +82,7 @@ impl Outputs {
     /// It reads what the settings name, and the file that they come from.
     pub fn reads_settings(self, config: &FitConfig, file: Option<&Path>, cache: Option<&Path>) -> Self {
         let outputs = self.reads_data(&config.data, config.labels.as_deref(), cache);
-        let outputs =
-            file.into_iter().fold(outputs, |outputs, file| outputs.reads("the file of settings itself", file));
+        let outputs = file.into_iter().fold(outputs, |outputs, file| outputs.reads("the settings file itself", file));
         match &config.test {
             Some(test) => outputs.reads_data(test, None, cache),
             None => outputs,
@@ -96,14 +95,14 @@ impl Outputs {
         self.refuse_inputs(flag, path, &place)?;
         if let Some((folder, name)) = place.in_run() {
             return Err(Failure::input(format!(
-                "{flag} {}: {name} is one of the files that make up the run {}; write to another file",
+                "{flag} {}: {name} belongs to the run {}; write to another file",
                 path.display(),
                 folder.display()
             )));
         }
         if let Some((other, _)) = self.claimed.iter().find(|(_, claimed)| claimed.is(&place)) {
             return Err(Failure::input(format!(
-                "{flag} {}: the command writes {other} to the same file; give each a file of its own",
+                "{flag} {}: {other} writes to the same file; give each its own file",
                 path.display()
             )));
         }

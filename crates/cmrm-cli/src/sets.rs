@@ -10,7 +10,7 @@ use crate::terminal::Terminal;
 /// How prediction sets are made, besides their coverage.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct ScoreArgs {
-    /// What ranks the classes of a set: lac (small sets), aps or raps (sets that adapt to the row).
+    /// Score for prediction sets: lac (small sets), aps or raps (sets that adapt to the row).
     #[arg(long, default_value = "lac", value_parser = parse_score)]
     pub score: ScoreKind,
 }
@@ -41,8 +41,8 @@ pub fn calibrate(
     let path = fitted.calibration_file(arm);
     if !path.exists() {
         return Err(Failure::input(format!(
-            "{}: missing; the run kept no rows to calibrate prediction sets of the arm {arm} on: fit with \
-             --validation-share above 0, or leave --coverage out",
+            "{}: missing; the run kept no calibration rows for the arm {arm}; fit with --validation-share above 0, or leave \
+             out --coverage",
             path.display()
         )));
     }
@@ -51,14 +51,14 @@ pub fn calibrate(
     let predictor = conformal.calibrate(calibration.matrix()?, &calibration.labels, &[]).map_err(named)?;
     let rows = calibration.labels.len();
     terminal.say(format!(
-        "note: prediction sets of the arm {arm} are calibrated for {} % on {rows} validation rows by their observed \
-         labels; where some of those are wrong, the sets cover labels that are wrong in the same way",
+        "note: prediction sets of the arm {arm} are calibrated for {} % coverage of the observed labels of {rows} \
+         validation rows, which may be partly wrong",
         percent(coverage)
     ));
     if !predictor.unbounded_classes().is_empty() {
         terminal.say(format!(
-            "note: {rows} calibration rows are too few for this coverage, so every set holds every class; ask for less \
-             coverage or fit with more validation rows"
+            "note: {rows} calibration rows are too few for this coverage, so every set contains every class; lower \
+             --coverage, or fit with more validation rows"
         ));
     }
     Ok(predictor)

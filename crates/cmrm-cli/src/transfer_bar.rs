@@ -65,7 +65,7 @@ impl Progress for TransferBar {
 
     fn finish(&mut self) {
         self.bar.finish_and_clear();
-        self.terminal.say(format!("{}: {} here, checking", self.file, HumanBytes(self.have)));
+        self.terminal.say(format!("{}: {} downloaded, checking", self.file, HumanBytes(self.have)));
     }
 
     fn warn(&mut self, message: &str) {

@@ -40,7 +40,7 @@ fn an_embedded_set_needs_no_fetching() {
     let cache = tempfile::tempdir().unwrap();
     let output = data(cache.path(), &["fetch", "digits"]);
     assert!(output.status.success(), "{}", words(&output));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("digits: part of the program"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("digits: built in"));
     assert!(words(&output).contains("licence: CC BY 4.0") && words(&output).contains("cite: Alpaydin"));
 }
 
@@ -51,18 +51,14 @@ fn a_folder_without_the_right_files_is_refused_and_nothing_placed() {
     let output = data(cache.path(), &["fetch", "spambase", "--from", folder]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        words(&output).contains("spambase.data") && words(&output).contains("put one of them there"),
+        words(&output).contains("spambase.data") && words(&output).contains("add one of them"),
         "{}",
         words(&output)
     );
     fs::write(from.path().join("spambase.data"), "0,0,1\n").unwrap();
     let output = data(cache.path(), &["fetch", "spambase", "--from", folder]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        words(&output).contains("expected") && words(&output).contains("nothing was put in the cache"),
-        "{}",
-        words(&output)
-    );
+    assert!(words(&output).contains("expected") && words(&output).contains("nothing was cached"), "{}", words(&output));
     let output = data(cache.path(), &["verify", "spambase", "--json"]);
     assert_eq!(output.status.code(), Some(1));
     let verified: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -78,5 +74,5 @@ fn names_and_folders_that_are_not_there_are_refused() {
     let output = data(cache.path(), &["fetch", "adult", "--from", "no/such/folder"]);
     assert!(output.status.code() == Some(2) && words(&output).contains("no/such/folder: not a folder"));
     let output = data(cache.path(), &["verify"]);
-    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("no fetched data set"));
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("no downloaded data sets"));
 }

@@ -96,7 +96,7 @@ fn given_labels_have_to_be_those_of_the_table() {
 
     let forced = cmrm(folder.path(), &[&CLEAN_SORTED[..], &["--force"]].concat());
     assert!(forced.status.success());
-    assert!(String::from_utf8_lossy(&forced.stderr).contains("note: applied by --force: d.csv: row "));
+    assert!(String::from_utf8_lossy(&forced.stderr).contains("note: applied anyway (--force): d.csv: row "));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn rows_are_found_by_id_in_any_order() {
     write_tables(folder.path());
     let mut lines = decisions();
     write_decisions(folder.path(), "row,action,label,given_label,id", &lines, "");
-    assert!(refused(folder.path(), &CLEAN_SORTED).contains("name its column of ids with --id"));
+    assert!(refused(folder.path(), &CLEAN_SORTED).contains("name its ID column with --id"));
     let by_id = [&CLEAN_SORTED[..], &["--id", "pid"]].concat();
     let cleaned = json(folder.path(), &by_id);
     assert_eq!((cleaned["relabelled"].as_u64(), cleaned["by_id"].as_bool()), (Some(250), Some(true)));
@@ -130,20 +130,20 @@ fn rows_are_found_by_id_in_any_order() {
         assert!(words.contains(expected), "{words}\nexpected: {expected}");
     };
     let up = rows().iter().position(|row| row.3 == "up").unwrap();
-    id(&format!("0,keep,,down,{up:05}"), &format!("(id '{up:05}') of sorted.csv has 'up'"));
-    id("0,keep,,,x7", "d.csv: row 1, column 'id': column 'pid' of sorted.csv has no id 'x7'");
-    id("0,keep,,,", "d.csv: row 1, column 'id': the cell is empty, and rows are found by --id pid");
-    id(&lines[1], "is decided twice, first in row 0");
+    id(&format!("0,keep,,down,{up:05}"), &format!("(ID '{up:05}') of sorted.csv has 'up'"));
+    id("0,keep,,,x7", "d.csv: row 1, column 'id': column 'pid' of sorted.csv has no ID 'x7'");
+    id("0,keep,,,", "d.csv: row 1, column 'id': the cell is empty, but --id pid finds rows by their ID");
+    id(&lines[1], "has two decisions, the first in row 0");
     let text = fs::read_to_string(at("sorted.csv")).unwrap();
     let twice = text.lines().find(|line| line.starts_with("00019,")).unwrap();
     fs::write(at("sorted.csv"), format!("{text}{twice}\n")).unwrap();
-    id(&lines[2], "sorted.csv has the id '00019' in the rows ");
+    id(&lines[2], "sorted.csv has the ID '00019' in rows ");
     // Neither row numbers nor the labels are needed then.
     fs::write(at("d.csv"), "id,action\n00004,drop\n").unwrap();
     assert_eq!(json(folder.path(), &by_id)["dropped"], 1);
     write_tables(folder.path());
     fs::write(at("d.csv"), "id,action\nx7,drop\n").unwrap();
-    assert!(refused(folder.path(), &by_id).contains("it has none of the ids in the file"));
+    assert!(refused(folder.path(), &by_id).contains("nor any other ID in the file"));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn without_ids_the_rows_have_to_be_the_same() {
     let lines: Vec<String> = decisions().iter().filter(agrees).take(1).cloned().collect();
     write_decisions(folder.path(), "row,action,label,given_label,fingerprint", &lines, &more);
     let words = refused(folder.path(), &CLEAN_SORTED);
-    let expected = format!("d.csv: row 0: decided on rows with the fingerprint {fingerprint}, sorted.csv has ");
+    let expected = format!("d.csv: row 0: decided on rows with fingerprint {fingerprint}, but sorted.csv has ");
     assert!(words.contains(&expected) && words.contains("--force"), "{words}");
     assert!(!at("o.csv").exists());
 
@@ -182,21 +182,18 @@ fn without_ids_the_rows_have_to_be_the_same() {
     let again = ["clean", "o.csv", "d.csv", "--label", "kind", "--out", "p.csv"];
     let output = cmrm(folder.path(), &again);
     let words = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(words.contains("0 relabelled, 0 dropped; 250 decisions were applied before"), "{words}");
+    assert!(words.contains("0 relabelled, 0 dropped; 250 decisions had already been applied"), "{words}");
     assert_eq!(fs::read(at("o.csv")).unwrap(), fs::read(at("p.csv")).unwrap());
     // Without the fingerprint nobody can tell, and it is refused.
     write_decisions(folder.path(), "row,action,label,given_label", &decisions(), "");
-    assert!(refused(folder.path(), &again).contains("the decisions look applied already"));
+    assert!(refused(folder.path(), &again).contains("the decisions seem to have been applied"));
     // A row that the decisions dropped moves those behind it.
     let mut lines = decisions();
     lines[0] = "3,drop,,up".into();
     write_decisions(folder.path(), "row,action,label,given_label,fingerprint", &lines[..1], &more);
     json(folder.path(), &["clean", "t.csv", "d.csv", "--label", "kind", "--force", "--out", "o.csv"]);
     let words = refused(folder.path(), &again);
-    assert!(
-        words.contains("rows added, removed or put in another order since, perhaps by these very decisions"),
-        "{words}"
-    );
+    assert!(words.contains("rows added, removed or reordered since, perhaps by these very decisions"), "{words}");
 }
 
 #[test]
@@ -234,6 +231,6 @@ fn an_audit_with_actions_is_a_file_of_decisions_and_so_is_one_by_hand() {
     let output = cmrm(folder.path(), &CLEAN);
     assert!(output.status.success());
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    let note = "note: d.csv: 2 of 2 decisions carry neither a given label nor a fingerprint: nothing shows that";
+    let note = "note: d.csv: 2 of 2 decisions have neither given_label nor fingerprint, so their row numbers";
     assert!(words.contains(note), "{words}");
 }

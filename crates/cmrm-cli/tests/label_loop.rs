@@ -127,7 +127,7 @@ fn anyones_probabilities_are_audited() {
     let mut wrong = labels.clone();
     wrong[5] = 2;
     write(&wrong);
-    assert!(refused(folder.path(), &args).contains("y.npy: row 5: label 2 is no column of p.npy"));
+    assert!(refused(folder.path(), &args).contains("y.npy: row 5: label 2 is not a column of p.npy"));
     assert!(refused(folder.path(), &["audit", "nothing-here"]).contains("nothing-here: not a folder"));
     refused(folder.path(), &["audit"]);
 }
@@ -160,7 +160,7 @@ fn a_data_set_is_audited_by_cross_fitting() {
 
     let with = |more: &[&str]| refused(folder.path(), &[&["audit", "noisy.csv", "--label", label], more].concat());
     assert!(with(&["--folds", "1"]).contains("--folds 1 is out of range: expected 2 to 1797"));
-    assert!(with(&[]).contains("need --folds K"));
+    assert!(with(&[]).contains("add --folds K"));
     assert!(with(&["--folds", "3", "--score", "margin"]).contains("normalized_margin"));
     fs::write(at("rare.csv"), "x,y\n1,a\n2,a\n3,b\n").unwrap();
     let words = refused(folder.path(), &["audit", "rare.csv", "--label", "y", "--folds", "2"]);

@@ -141,7 +141,7 @@ fn a_run_that_the_command_does_not_read_keeps_its_files() {
         ("begun/checkpoints/rows.csv", "checkpoints/rows.csv"),
     ] {
         let words = refuse(folder.path(), &["predict", "run", "good.csv", "--out", out]);
-        let expected = format!("--out {out}: {name} is one of the files that make up the run ");
+        let expected = format!("--out {out}: {name} belongs to the run ");
         assert!(words.contains(&expected), "{words}");
     }
     assert!(contents(folder.path()) == before);
@@ -166,7 +166,7 @@ fn files_that_a_command_names_itself_are_looked_at_too() {
     for (command, parts) in [
         (
             "clean good.csv z.csv.changes.csv --label churned --out z.csv",
-            ["--out z.csv.changes.csv: this is the file of decisions itself", "(z.csv.changes.csv)"],
+            ["--out z.csv.changes.csv: this is the decision file itself", "(z.csv.changes.csv)"],
         ),
         (
             "noise z.csv.flipped.csv --label churned --kind binary-flip:0.2 --out z.csv",
@@ -188,11 +188,11 @@ fn files_that_a_command_names_itself_are_looked_at_too() {
         // Two results of one command.
         (
             "audit good.csv --label churned --folds 2 --out new.npy --probabilities-out sub/../new.npy",
-            ["--probabilities-out sub/../new.npy: the command writes --out new.npy to the same file", "of its own"],
+            ["--probabilities-out sub/../new.npy: --out new.npy writes to the same file", "its own"],
         ),
         (
             "report run --html new/margins.svg --figures new",
-            ["--figures new/margins.svg: the command writes", "--html"],
+            ["--figures new/margins.svg: --html", "writes to the same file"],
         ),
     ] {
         let words = refuse(folder.path(), &command.split(' ').collect::<Vec<_>>());

@@ -44,18 +44,21 @@ fn bad_decisions_are_refused_with_their_place() {
     let table = [
         (
             "row,action,label\n0,keep,\n3,drop,\n",
-            "d.csv: row 1, column 'row': the data has 3 rows, 0 to 2; there is no row 3",
+            "d.csv: row 1, column 'row': row 3 does not exist: the data has 3 rows, 0 to 2",
         ),
         ("row,action,label\n-1,drop,\n", "d.csv: row 0, column 'row': '-1' is not a row number; use 0 to 2"),
         ("row,action,label\n0,dorp,\n", "d.csv: row 0, column 'action': unknown action 'dorp', did you mean 'drop'?"),
         (
             "row,action,label\n0,relabel,dgo\n",
-            "column 'label': 'dgo' is none of the 2 labels in the data, did you mean 'dog'?",
+            "column 'label': 'dgo' is not one of the 2 labels in the data, did you mean 'dog'?",
         ),
         ("row,action,label\n0,relabel,\n", "d.csv: row 0, column 'label': relabel needs a label"),
-        ("row,action,label\n0,keep,\n0,drop,\n", "d.csv: row 1, column 'row': row 0 is decided twice, first in row 0"),
-        ("row,acton,label\n0,keep,\n", "d.csv: there is no column 'action', did you mean 'acton'?"),
-        ("row,action\n0,drop\n1,drop\n2,drop\n", "every one of the 3 rows is dropped"),
+        (
+            "row,action,label\n0,keep,\n0,drop,\n",
+            "d.csv: row 1, column 'row': row 0 has two decisions, the first in row 0",
+        ),
+        ("row,acton,label\n0,keep,\n", "d.csv: no column 'action', did you mean 'acton'?"),
+        ("row,action\n0,drop\n1,drop\n2,drop\n", "the decisions drop all 3 rows"),
     ];
     for (text, expected) in table {
         fs::write(folder.path().join("d.csv"), text).unwrap();

@@ -70,7 +70,9 @@ fn a_fit_leaves_a_page_and_its_figures_can_be_had_as_files() {
     fs::write(at("run/report.json"), damaged).unwrap();
     assert!(refused(folder.path(), &["report", "run", "--figures", "f"]).contains("this version reads cmrm/report/1"));
     fs::remove_file(at("run/report.json")).unwrap();
-    assert!(refused(folder.path(), &["report", "run", "--figures", "f"]).contains("missing; the run is of a version"));
+    assert!(
+        refused(folder.path(), &["report", "run", "--figures", "f"]).contains("missing; the run comes from a version")
+    );
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn a_review_needs_the_data_that_the_run_was_trained_on() {
     fs::write(folder.path().join("other.csv"), table(1)).unwrap();
     json(folder.path(), &["fit", "t.csv", "--label", "kind", "--epochs", "2", "--out", "run"]);
     let words = refused(folder.path(), &["review", "run", "--data", "other.csv"]);
-    assert!(words.contains("other.csv: the data is not what the run was trained on"), "{words}");
+    assert!(words.contains("other.csv: not the data that the run was trained on"), "{words}");
     fs::rename(folder.path().join("t.csv"), folder.path().join("moved.csv")).unwrap();
     assert!(refused(folder.path(), &["review", "run"]).contains("name it with --data"));
     let review = Review::start(folder.path(), &["run", "--data", "moved.csv"]);
@@ -173,7 +173,7 @@ fn images_are_shown_as_their_run_kept_them() {
     let info = RunInfo::new(vec!["cat".into(), "dog".into()], vec!["ce".into()], "ce".into(), "0".repeat(64));
     let info = RunInfo { kind: RunKind::Images, ..info };
     fs::write(run.join("run.json"), serde_json::to_string(&info).unwrap()).unwrap();
-    assert!(refused(folder.path(), &["review", "run"]).contains("cards.json: the run was trained by a version"));
+    assert!(refused(folder.path(), &["review", "run"]).contains("cards.json: missing; the run comes from a version"));
 
     let content = |picture: &str| Content {
         picture: Some(format!("data:image/png;base64,{picture}")),
@@ -191,7 +191,7 @@ fn images_are_shown_as_their_run_kept_them() {
     };
     let cards = [card(7, -0.9, "Zmlyc3Q="), card(2, -0.4, "c2Vjb25k")];
     fs::write(run.join("cards.json"), serde_json::to_string(&cards).unwrap()).unwrap();
-    assert!(refused(folder.path(), &["review", "run", "--data", "pets"]).contains("leave the flag out"));
+    assert!(refused(folder.path(), &["review", "run", "--data", "pets"]).contains("leave out the flag"));
     {
         let review = Review::start(folder.path(), &["run"]);
         let list: serde_json::Value = serde_json::from_str(&review.ask("GET list", "")).unwrap();

@@ -38,7 +38,7 @@ fn a_search_ends_in_settings_that_fit_takes() {
         let trial: Value = serde_json::from_str(line).unwrap();
         assert!(trial["values"]["lambda"].is_number() && trial["verdict"]["observed"].is_number(), "{line}");
     }
-    assert!(read(path, "search/report.md").contains("What each criterion would have chosen"));
+    assert!(read(path, "search/report.md").contains("Choice of each criterion"));
     let fitted = succeed(path, &["fit", "--config", "search/best.toml", "--json", "--quiet", "--out", "run"]);
     let fitted: Value = serde_json::from_str(&fitted).unwrap();
     assert_eq!(fitted["judged_by"], "clean");

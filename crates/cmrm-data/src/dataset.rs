@@ -197,7 +197,7 @@ impl Input {
                 found: labels.len() as u64,
             })
             .in_file(&self.source)
-            .way_out("give one label a row, in the order of the rows"));
+            .way_out("give one label per row, in the same order"));
         }
         self.labels = Some(labels);
         Ok(self)
@@ -220,7 +220,7 @@ impl Input {
     /// Turns the labels into class indices.
     pub fn encode_labels(&self, options: &LabelOptions) -> Result<LabelledRows> {
         let labels = self.labels.as_ref().ok_or_else(|| {
-            Error::option("there are no labels")
+            Error::option("no labels found")
                 .in_file(&self.source)
                 .way_out("name their column (--label) or their file (--labels)")
         })?;
@@ -232,7 +232,7 @@ impl Input {
         let join = |ours: &mut Option<Column>, theirs: Option<Column>| match (ours, theirs) {
             (Some(ours), Some(theirs)) => ours.append(theirs),
             (None, None) => Ok(()),
-            _ => Err(Error::option("one piece has labels or row names and another has none")),
+            _ => Err(Error::option("one piece has labels or row IDs and another has none")),
         };
         self.features.append(later.features)?;
         join(&mut self.labels, later.labels)?;

@@ -75,7 +75,7 @@ pub enum Problem {
     #[error("{0} is empty")]
     Empty(String),
     /// A row with another number of cells than the others.
-    #[error("{found} cells where {expected} are expected")]
+    #[error("{found} cells, expected {expected}")]
     Ragged {
         /// Cells in the header or in the first row.
         expected: usize,
@@ -99,7 +99,7 @@ pub enum Problem {
         byte: u64,
     },
     /// A column that is not there.
-    #[error("there is no column '{wanted}'{}", suggest(near))]
+    #[error("no column '{wanted}'{}", suggest(near))]
     NoSuchColumn {
         /// What was asked for.
         wanted: String,
@@ -107,7 +107,7 @@ pub enum Problem {
         near: Vec<String>,
     },
     /// Columns that the model needs and the data lacks.
-    #[error("{} of the model's columns missing: {}", names.len(), quoted(names))]
+    #[error("missing columns of the model: {}", quoted(names))]
     MissingColumns {
         /// Their names.
         names: Vec<String>,

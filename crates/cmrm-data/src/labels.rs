@@ -65,7 +65,7 @@ impl LabelledRows {
                 return Err(Error::new(Problem::MissingLabel)
                     .at_row(first_row + row as u64)
                     .in_column(&*column.name)
-                    .way_out("fill it in, delete the row, or hold rows without a label out as unlabelled (--hold-out-unlabelled)"));
+                    .way_out("fill it in, delete the row, or set rows without a label aside (--hold-out-unlabelled)"));
             }
         }
         let (classes, index_of_level) = match &options.classes {

@@ -126,23 +126,23 @@ fn bad_files_are_refused_with_the_place() {
         (
             "a,b\n1,2\n3\n",
             &plain,
-            "t.csv, row 1 (line 3): 1 cells where 2 are expected; put quotes around cells that contain the delimiter \
+            "t.csv, row 1 (line 3): 1 cells, expected 2; put quotes around cells that contain the delimiter \
              ',', or state the right delimiter or the lines to skip at the start",
         ),
-        ("|made by hand\n1, 2 x, 3\n4, 5 y, 6\n", &plain, "t.csv, row 0 (line 2): 3 cells where 1 are expected"),
-        ("a,b\n1,2\n3,4,5\n", &plain, "t.csv, row 1 (line 3): 3 cells where 2 are expected"),
+        ("|made by hand\n1, 2 x, 3\n4, 5 y, 6\n", &plain, "t.csv, row 0 (line 2): 3 cells, expected 1"),
+        ("a,b\n1,2\n3,4,5\n", &plain, "t.csv, row 1 (line 3): 3 cells, expected 2"),
         ("a,b,a\n1,2,3\n", &plain, "t.csv, line 1: the header names 'a' twice, at columns 0 and 2; rename one"),
         ("", &plain, "t.csv: the file is empty"),
         ("a,b\n", &plain, "t.csv: the file, apart from its header, is empty"),
-        ("a,label\n1,2\n", &labelled("lable"), "t.csv: there is no column 'lable', did you mean 'label'?"),
-        ("a,label\n1,2\n", &labelled("2"), "t.csv: there is no column '2'; there are 2 columns: use 0 to 1"),
+        ("a,label\n1,2\n", &labelled("lable"), "t.csv: no column 'lable', did you mean 'label'?"),
+        ("a,label\n1,2\n", &labelled("2"), "t.csv: no column '2'; there are 2 columns: use 0 to 1"),
         ("y\n1\n2\n", &labelled("y"), "t.csv: the list of feature columns is empty"),
     ] {
         let error = refused(text, options);
         assert!(error.starts_with(message), "{text:?}\n{error}\n{message}");
     }
     let same = ReadOptions { id: Some("a".into()), ..labelled("a") };
-    assert!(refused("a,b\n1,2\n", &same).contains("both label and row name"));
+    assert!(refused("a,b\n1,2\n", &same).contains("both label and row ID"));
 }
 
 #[test]

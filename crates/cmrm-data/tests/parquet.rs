@@ -315,7 +315,7 @@ fn a_cut_or_foreign_file_is_refused() {
     for (bytes, message) in [
         (bytes[..bytes.len() - 1].to_vec(), "it does not end with the magic PAR1; the file is incomplete"),
         (bytes[..11].to_vec(), "11 bytes cannot hold a footer"),
-        (b"PAR1\xff\xff\xff\x7fPAR1".to_vec(), "the footer is 2147483647 bytes long and 4 are there"),
+        (b"PAR1\xff\xff\xff\x7fPAR1".to_vec(), "the footer is 2147483647 bytes long, but only 4 bytes precede it"),
         (b"PAR1\0\0\0\0PARE".to_vec(), "an encrypted Parquet file is not supported"),
         (b"not a table at all".to_vec(), "it does not end with the magic PAR1"),
     ] {
@@ -353,7 +353,9 @@ fn sizes_are_limited() {
     let bytes = written(&[sample()]);
     let limits = Limits { unpacked_bytes: 100, ..Limits::default() };
     let error = refused(bytes.clone(), &ReadOptions { limits, ..ReadOptions::default() });
-    assert!(error.contains("the table of 3 rows and 5 columns, at eight bytes a cell, is 120, over the limit of 100"));
+    assert!(
+        error.contains("the table of 3 rows and 5 columns, at eight bytes per cell, is 120, over the limit of 100")
+    );
     let limits = Limits { page_bytes: 10, ..Limits::default() };
     let error = refused(bytes, &ReadOptions { limits, ..ReadOptions::default() });
     assert!(error.contains("over the limit of 10"), "{error}");

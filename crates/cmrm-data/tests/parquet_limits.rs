@@ -21,7 +21,7 @@ fn a_column_that_repeats_one_value_takes_no_more_memory_than_a_packed_file_may()
     let error = read(&large, &ReadOptions::default()).unwrap_err().to_string();
     assert_eq!(
         error,
-        "t.parquet: the table of 34000000 rows and 1 columns, at eight bytes a cell, is 272000000, over the limit of \
+        "t.parquet: the table of 34000000 rows and 1 columns, at eight bytes per cell, is 272000000, over the limit of \
          268435456; if you trust the file, leave out columns that hardly vary, or write it plainly: in pandas \
          to_parquet(file, compression=None, use_dictionary=False)"
     );

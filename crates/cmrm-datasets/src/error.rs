@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// There is no such entry.
-    #[error("no data set is named '{name}'{hint}; `cmrm data list` shows all names", hint = did_you_mean(.suggestion))]
+    #[error("unknown data set '{name}'{hint}; `cmrm data list` shows all names", hint = did_you_mean(.suggestion))]
     UnknownName {
         /// What was asked for.
         name: String,
@@ -34,7 +34,7 @@ pub enum Error {
     NoCacheFolder,
     /// The files are not in the cache.
     #[error("{dataset} is not in the cache {}: {file} is missing; get it with `cmrm data fetch {dataset}`, \
-             or `cmrm data fetch {dataset} --from DIR` where DIR holds it already", .folder.display())]
+             or with `cmrm data fetch {dataset} --from DIR` if a folder has it", .folder.display())]
     NotCached {
         /// The data set.
         dataset: &'static str,
@@ -44,7 +44,7 @@ pub enum Error {
         folder: PathBuf,
     },
     /// The folder given for offline use lacks a file.
-    #[error("{}: the folder has none of these: {}; put one of them there", .folder.display(), .names.join(", "))]
+    #[error("{}: the folder contains none of {}; add one of them", .folder.display(), .names.join(", "))]
     NotInFolder {
         /// The folder that was given.
         folder: PathBuf,
@@ -54,7 +54,7 @@ pub enum Error {
     /// Every address failed.
     #[error(
         "{file} could not be downloaded: {reason}; get it by other means and run \
-             `cmrm data fetch {dataset} --from DIR`, or try again: what has arrived is kept"
+             `cmrm data fetch {dataset} --from DIR`, or try again: partial downloads are kept"
     )]
     Download {
         /// The data set.
@@ -75,7 +75,7 @@ pub enum Error {
         way_out: String,
     },
     /// A file is not what the catalogue says it is.
-    #[error("{}: {what} is {found}, expected {expected}; nothing was put in the cache. {way_out}", .path.display())]
+    #[error("{}: {what} is {found}, expected {expected}; nothing was cached. {way_out}", .path.display())]
     Checksum {
         /// The file or address.
         path: PathBuf,
@@ -105,7 +105,7 @@ pub enum Error {
         reason: String,
     },
     /// The user stopped the transfer.
-    #[error("stopped; what has arrived is kept, and the same command goes on from there")]
+    #[error("stopped; partial downloads are kept, and the same command continues")]
     Cancelled,
     /// The data could not be put together.
     #[error(transparent)]

@@ -195,14 +195,14 @@ fn check(
     };
     if let Some(bytes) = file.bytes.filter(|&bytes| bytes != staged.bytes) {
         let found = staged.bytes.to_string();
-        return Err(wrong("the size in bytes", bytes.to_string(), found, "Use the original file of the makers."));
+        return Err(wrong("the size in bytes", bytes.to_string(), found, "Use the publisher's original file."));
     }
     if let Some(expected) = file.sha256 {
         if staged.sha256 == expected {
             return Ok(Trust::Published);
         }
         let found = staged.sha256.clone();
-        return Err(wrong("the SHA-256", expected.to_owned(), found, "Use the original file of the makers."));
+        return Err(wrong("the SHA-256", expected.to_owned(), found, "Use the publisher's original file."));
     }
     if vouched {
         return Ok(Trust::Archive);
@@ -213,11 +213,11 @@ fn check(
             "the SHA-256",
             format!("{} as recorded at first use", known.sha256),
             staged.sha256.clone(),
-            "If the makers changed it and you trust the change, fetch again with --force.",
+            "If the publisher changed it and you trust the change, fetch again with --force.",
         )),
         _ => {
             progress.warn(&format!(
-                "{}: no published checksum to compare with; its SHA-256 {} is recorded and later copies are held to it",
+                "{}: no published checksum; its SHA-256 {} is recorded, and later copies must match it",
                 file.name, staged.sha256
             ));
             Ok(Trust::FirstUse)

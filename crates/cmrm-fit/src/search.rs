@@ -32,7 +32,7 @@ pub fn choose<'a>(
 ) -> Result<(&'a Candidate, Choice)> {
     let choice = tune::choose(&settings(candidates), trials, criterion).ok_or_else(|| {
         let first = trials.iter().find_map(|trial| trial.failure.clone()).unwrap_or_default();
-        Error::refused(format!("no setting could be judged by {}; {first}", criterion.name()))
+        Error::refused(format!("no setting could be scored by {}; {first}", criterion.name()))
     })?;
     let chosen = candidates.iter().find(|candidate| candidate.setting.name == choice.setting);
     let chosen = chosen.ok_or_else(|| Error::Internal("the chosen setting is not among those tried".into()))?;

@@ -87,7 +87,7 @@ impl Drop for Graph {
 #[cfg(not(cmrm_cuda))]
 impl Api {
     fn load() -> std::result::Result<Api, String> {
-        Err("this program was built with a libtorch for the CPU alone".into())
+        Err("this program was built with a CPU-only libtorch".into())
     }
     fn enter_stream(&self, _urgent: bool) -> Result<()> {
         match *self {}
@@ -147,11 +147,11 @@ mod loaded {
             // SAFETY: libtorch's own initialisers run here, as they do when it is linked. They must run before the
             // first question about CUDA, whose answer libtorch remembers.
             let torch = unsafe { Library::open(Some("libtorch_cuda.so"), RTLD_NOW | RTLD_GLOBAL) }
-                .map_err(|error| format!("libtorch_cuda.so cannot be loaded: {error}"))?;
+                .map_err(|error| format!("cannot load libtorch_cuda.so: {error}"))?;
             if !tch::Cuda::is_available() {
-                return Err("libtorch sees no CUDA card".into());
+                return Err("libtorch finds no CUDA GPU".into());
             }
-            let shim = open_shim().map_err(|error| format!("the CUDA half of cmrm cannot be loaded: {error}"))?;
+            let shim = open_shim().map_err(|error| format!("cannot load the CUDA part of cmrm: {error}"))?;
             // Libraries stay loaded to the end: functions of theirs are kept.
             std::mem::forget(torch);
             // SAFETY: names and signatures are those of cuda/shim.cpp, compiled into SHIM.

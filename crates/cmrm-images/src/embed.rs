@@ -27,7 +27,7 @@ impl TrainedNetwork {
     pub fn open(run: &Path, device: Device) -> Result<Self> {
         let (run, info) = RunDir::open(run)?;
         if info.kind != RunKind::Images {
-            return Err(Error::in_file(run.path(), "not a run on images, as `cmrm-images train` leaves it"));
+            return Err(Error::in_file(run.path(), "not a run of `cmrm-images train`"));
         }
         let settings = run.file(SETTINGS);
         let plan = Plan::read(&settings)?;
@@ -58,7 +58,7 @@ impl TrainedNetwork {
                 Err(error) => refused = Some(error),
             }
         }
-        Err(refused.unwrap_or_else(|| Error::in_file(model, "no network")))
+        Err(refused.unwrap_or_else(|| Error::in_file(model, "no network in this file")))
     }
 
     /// Pixels of a side that files were scaled to.

@@ -13,8 +13,8 @@ pub fn check() -> Result<()> {
     match version() {
         Some(found) if found == VERSION => Ok(()),
         found => Err(Error::settings(format!(
-            "built for libtorch {VERSION}, started with {}; is LD_LIBRARY_PATH set to another one?\n{WAY_OUT}",
-            found.as_deref().unwrap_or("one too old to say its version")
+            "built for libtorch {VERSION}, but started with {}; check LD_LIBRARY_PATH\n{WAY_OUT}",
+            found.as_deref().unwrap_or("a version too old to identify")
         ))),
     }
 }

@@ -52,7 +52,7 @@ impl TensorLoss {
             LossConfig::CrossEntropy | LossConfig::Focal { .. } | LossConfig::Gce { .. } => None,
             LossConfig::Hinge | LossConfig::Logistic => {
                 return Err(Error::settings(format!(
-                    "the loss '{}' is for tables of two classes; choose cross-entropy, focal, gce or ldam",
+                    "the loss '{}' supports tables of two classes only; use cross-entropy, focal, gce or ldam",
                     config.name()
                 )));
             }

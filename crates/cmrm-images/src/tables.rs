@@ -74,7 +74,7 @@ pub fn results(plan: &Plan, results: &[RunResult]) -> Result<String> {
         .map(|run| format!("{} (seed {})", run.arm, run.seed))
         .collect();
     if !missing.is_empty() {
-        let _ = writeln!(out, "Not run to the end in {}: {}.\n", plan.name, missing.join(", "));
+        let _ = writeln!(out, "Not finished in {}: {}.\n", plan.name, missing.join(", "));
     }
     Ok(out)
 }

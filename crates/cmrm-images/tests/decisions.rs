@@ -38,11 +38,11 @@ fn images_are_relabelled_dropped_and_kept() {
 #[test]
 fn decisions_that_cannot_be_are_refused() {
     for (text, why) in [
-        ("10,drop,\n", "row 0: there is no image '10'; there are 10, from 0"),
-        ("1,drop,\n1,keep,\n", "row 1: image 1 has a decision already"),
+        ("10,drop,\n", "row 0: unknown image '10'; there are 10, counted from 0"),
+        ("1,drop,\n1,keep,\n", "row 1: image 1 has two decisions"),
         ("1,remove,\n", "action 'remove'"),
-        ("1,relabel,22\n", "no class '22', did you mean '2'?"),
-        ("1,relabel,\n", "no class ''"),
+        ("1,relabel,22\n", "unknown class '22', did you mean '2'?"),
+        ("1,relabel,\n", "unknown class ''"),
     ] {
         let message = decide(&mut set(10), text).unwrap_err().to_string();
         assert!(message.contains("decisions.csv") && message.contains(why), "{message}");
@@ -65,13 +65,13 @@ fn decisions_that_cannot_be_are_refused() {
             format!("4,drop,,{other},train/4.png\n"),
             format!("decided on the label '{other}', but image 4 has '{}'", own[4]),
         ),
-        (format!("4,drop,,{},train/x.png\n", own[4]), "there is no image file 'train/x.png'".into()),
+        (format!("4,drop,,{},train/x.png\n", own[4]), "unknown image file 'train/x.png'".into()),
     ] {
         let message = with_basis(&text).map(|_| ()).unwrap_err().to_string();
         assert!(message.contains(&why), "{message}");
     }
     let noisy = "decisions = 'd.csv'\nnoise = 'symmetric:0.2'\nepochs = 1\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a'";
-    assert!(plan(noisy).runs().unwrap_err().to_string().contains("`noise` is none"));
+    assert!(plan(noisy).runs().unwrap_err().to_string().contains("`noise` to none"));
 }
 
 fn rows_of(path: &Path) -> Vec<String> {

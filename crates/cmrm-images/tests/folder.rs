@@ -84,11 +84,11 @@ fn bad_files_are_refused_by_name() {
     refused(folder.path(), None, &["notes.txt", ".jpg"]);
     fs::remove_file(folder.path().join("train/red/notes.txt")).unwrap();
     put(folder.path(), "test/green/0.png", &colour(8, 6, [0, 200, 0]), ImageFormat::Png);
-    refused(folder.path(), None, &["test/green/0.png", "'green' has no image to train on"]);
+    refused(folder.path(), None, &["test/green/0.png", "'green' has no training image"]);
     fs::remove_dir_all(folder.path().join("test")).unwrap();
     refused(folder.path(), None, &["'test' or 'val'"]);
     let nothing = tempfile::tempdir().unwrap();
-    refused(nothing.path(), None, &["no images here"]);
+    refused(nothing.path(), None, &["no images; expected one folder per class"]);
 }
 
 #[test]

@@ -132,5 +132,5 @@ fn features_tell_the_classes_apart() {
         features.chunks_exact(width).zip(&set.test.labels).filter(|(row, label)| nearest(row) == **label as usize);
     assert!(right.count() * 100 >= set.test.len() * 95);
     let missing = TrainedNetwork::open(root.path(), Device::Cpu).unwrap_err().to_string();
-    assert!(missing.contains("not the folder of a finished run"), "{missing}");
+    assert!(missing.contains("not a finished run"), "{missing}");
 }

@@ -53,7 +53,7 @@ fn arms_are_compared_seed_by_seed_with_their_base() {
                   | 37.5 (50.0, 25.0) |";
     assert!(table.contains(robust), "{table}");
     assert!(table.contains("| gce | 60 | 50.00 |  | 9.00 |  |  |"), "{table}");
-    assert!(table.contains("Not run to the end in test: gce (seed 1)."), "{table}");
+    assert!(table.contains("Not finished in test: gce (seed 1)."), "{table}");
     std::fs::write(&file, "{}\n").unwrap();
     let refused = read_lines::<RunResult>(&file).unwrap_err().to_string();
     assert!(refused.contains("results.jsonl: line 1"), "{refused}");

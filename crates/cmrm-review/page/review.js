@@ -41,8 +41,8 @@ async function ask(path, body) {
 function trouble(error) {
   const gone = error instanceof TypeError;
   at("trouble").textContent = gone
-    ? "The server does not answer. Every decision up to the last one that was confirmed is kept: start cmrm review again and open the address it prints."
-    : "Not done: " + error.message;
+    ? "The server does not respond. All confirmed decisions are saved. Start cmrm review again and open the address it prints."
+    : "Not saved: " + error.message;
   at("trouble").hidden = false;
 }
 
@@ -214,7 +214,7 @@ async function decide(action, label) {
 async function undo() {
   const { row, decision } = await ask("undo", {});
   if (row === null) {
-    at("said").textContent = "Nothing left to undo: decisions of other pages stay. To change one, go to its row and decide again.";
+    at("said").textContent = "Nothing left to undo in this window. To change another decision, go to its row and decide again.";
     return;
   }
   if (decision) decisions.set(row, decision); else decisions.delete(row);

@@ -80,20 +80,21 @@ impl Request {
         let mut line = || -> Result<String, Response> {
             let mut bytes = Vec::new();
             let read = reader.by_ref().take(left as u64 + 1).read_until(b'\n', &mut bytes);
-            read.map_err(|_| Response::refuse(408, "the request did not arrive"))?;
+            read.map_err(|_| Response::refuse(408, "the request did not arrive in time"))?;
             if bytes.len() > left {
-                return Err(Response::refuse(431, "the request's head is too long"));
+                return Err(Response::refuse(431, "the request header is too long"));
             }
             left -= bytes.len();
-            let text = String::from_utf8(bytes).map_err(|_| Response::refuse(400, "the request's head is no text"))?;
-            text.strip_suffix("\r\n").map(str::to_owned).ok_or_else(|| Response::refuse(400, "a line has no end"))
+            let text =
+                String::from_utf8(bytes).map_err(|_| Response::refuse(400, "the request header is not valid text"))?;
+            text.strip_suffix("\r\n").map(str::to_owned).ok_or_else(|| Response::refuse(400, "incomplete header line"))
         };
         let first = line()?;
         let mut words = first.split(' ');
         let (Some(method), Some(path), Some("HTTP/1.1"), None) =
             (words.next(), words.next(), words.next(), words.next())
         else {
-            return Err(Response::refuse(400, "this is not HTTP/1.1"));
+            return Err(Response::refuse(400, "not an HTTP/1.1 request"));
         };
         asked(path)?;
         let (method, path) = (method.to_owned(), path.to_owned());
@@ -103,7 +104,8 @@ impl Request {
             if text.is_empty() {
                 break;
             }
-            let (name, value) = text.split_once(':').ok_or_else(|| Response::refuse(400, "a header has no colon"))?;
+            let (name, value) =
+                text.split_once(':').ok_or_else(|| Response::refuse(400, "header line without a colon"))?;
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
         let mut request = Request { method, path, headers, body: Vec::new() };
@@ -111,12 +113,14 @@ impl Request {
             return Err(Response::refuse(400, "a body needs a content-length"));
         }
         if let Some(length) = request.header("content-length") {
-            let length: usize = length.parse().map_err(|_| Response::refuse(400, "content-length is no number"))?;
+            let length: usize = length.parse().map_err(|_| Response::refuse(400, "content-length is not a number"))?;
             if length > LONGEST_BODY {
                 return Err(Response::refuse(413, "the body is too long"));
             }
             request.body = vec![0; length];
-            reader.read_exact(&mut request.body).map_err(|_| Response::refuse(408, "the body did not arrive"))?;
+            reader
+                .read_exact(&mut request.body)
+                .map_err(|_| Response::refuse(408, "the body did not arrive in time"))?;
         }
         Ok(request)
     }

@@ -49,7 +49,7 @@ pub trait Source: Sync {
     fn title(&self) -> String;
     /// Names of the classes.
     fn classes(&self) -> Vec<String>;
-    /// The doubtful rows, most doubtful first.
+    /// The suspects, most suspicious first.
     fn items(&self) -> Vec<Item>;
     /// One of them, by its place in that list; an error is told to the user.
     fn card(&self, place: usize) -> Result<Card, String>;
@@ -182,8 +182,8 @@ impl Server {
             ("GET", path) if path.starts_with("card/") => card(&path["card/".len()..], content),
             ("POST", "decide") => self.decide(&request.body, reviewer(request)?, content),
             ("POST", "undo") => self.undo(reviewer(request)?),
-            ("GET" | "POST", _) => Response::refuse(404, "there is nothing here"),
-            _ => Response::refuse(405, "only GET and POST are answered"),
+            ("GET" | "POST", _) => Response::refuse(404, "not found"),
+            _ => Response::refuse(405, "only GET and POST are supported"),
         })
     }
 
@@ -200,10 +200,10 @@ impl Server {
     fn admit<'a>(&self, request: &'a Request) -> Result<&'a str, Response> {
         let refuse = |why| Err(Response::refuse(403, why));
         let Some(path) = self.behind_secret(&request.path) else {
-            return refuse("the address lacks its secret; open the one that `cmrm review` printed");
+            return refuse("the address lacks its secret; open the address that `cmrm review` printed");
         };
         if request.header("host") != Some(self.host.as_str()) {
-            return refuse("this server answers to its address alone");
+            return refuse("wrong host; open the address that `cmrm review` printed");
         }
         let own = format!("http://{}", self.host);
         let origin = request.header("origin");
@@ -222,7 +222,7 @@ impl Server {
             return refuse("the request comes from another site");
         }
         if posts && request.header("content-type") != Some("application/json") {
-            return Err(Response::refuse(415, "a decision is sent as application/json"));
+            return Err(Response::refuse(415, "decisions must be sent as application/json"));
         }
         Ok(path)
     }
@@ -249,7 +249,7 @@ impl Server {
             Err(error) => return Response::refuse(400, &format!("not a decision: {error}")),
         };
         if !content.places.contains_key(&decision.row) {
-            return Response::refuse(422, &format!("row {} is not among the doubtful ones", decision.row));
+            return Response::refuse(422, &format!("row {} is not a suspect", decision.row));
         }
         let fits = match (&decision.action, &decision.label) {
             (Action::Relabel, Some(label)) => content.labels.contains(label),
@@ -257,7 +257,7 @@ impl Server {
             (_, label) => label.is_none(),
         };
         if !fits {
-            return Response::refuse(422, "a relabelled row, and no other, has one of the known labels");
+            return Response::refuse(422, "relabel needs one of the known labels; other actions take none");
         }
         match self.store().decide(&decision, reviewer) {
             Ok(()) => Response::ok(JSON, json!({ "kept": decision }).to_string()),
@@ -282,12 +282,16 @@ impl Server {
 fn reviewer(request: &Request) -> Result<&str, Response> {
     let name = request.header(REVIEWER).unwrap_or_default();
     let fits = name.len() <= LONGEST_REVIEWER && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    if fits { Ok(name) } else { Err(Response::refuse(400, "the header 'reviewer' takes up to 64 letters and digits")) }
+    if fits {
+        Ok(name)
+    } else {
+        Err(Response::refuse(400, "the header 'reviewer' takes at most 64 letters and digits"))
+    }
 }
 
 fn card(row: &str, content: &Content<'_>) -> Response {
     let place = row.parse::<u64>().ok().and_then(|row| content.places.get(&row));
-    let Some(&place) = place else { return Response::refuse(404, "there is no such doubtful row") };
+    let Some(&place) = place else { return Response::refuse(404, "no such suspect") };
     match content.source.card(place).map(|card| serde_json::to_string(&card)) {
         Ok(Ok(text)) => Response::ok(JSON, text),
         Ok(Err(error)) => Response::refuse(500, &error.to_string()),

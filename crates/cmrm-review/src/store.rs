@@ -46,7 +46,7 @@ impl Store {
                 .map_err(named)?;
             if found != expected {
                 return Err(format!(
-                    "{}: the decisions were made with {name} {found}, this run has {expected}; move the file away to begin anew",
+                    "{}: the decisions were made with {name} {found}, but this run has {expected}; move the file away to start over",
                     path.display()
                 ));
             }
@@ -96,8 +96,7 @@ impl Store {
         let mut decisions = Vec::new();
         for row in rows {
             let (row, action, label) = row.map_err(text)?;
-            let action =
-                Action::of(&action).ok_or_else(|| format!("row {row}: '{action}' is not an action of this version"))?;
+            let action = Action::of(&action).ok_or_else(|| format!("row {row}: unknown action '{action}'"))?;
             decisions.push(Decision { row: row as u64, action, label });
         }
         Ok(decisions)
@@ -138,7 +137,7 @@ mod tests {
         assert_eq!(again.undo("me").unwrap(), Some(7));
         assert_eq!(again.decisions().unwrap(), [decision(2, Action::Relabel), decision(7, Action::Keep)]);
         assert_eq!([(); 3].map(|()| again.undo("me").unwrap()), [Some(2), Some(7), None]);
-        assert!(Store::open(&path, "xyz").unwrap_err().contains("fingerprint abc, this run has xyz"));
+        assert!(Store::open(&path, "xyz").unwrap_err().contains("fingerprint abc, but this run has xyz"));
     }
 
     #[test]

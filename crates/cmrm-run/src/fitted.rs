@@ -59,8 +59,8 @@ impl Fitted {
             {
                 if expected != found {
                     return Err(Error::refused(format!(
-                        "{}: the model has {found} {what}, the rest of the run {expected}; the files are of different \
-                         runs: copy the folder again or fit again",
+                        "{}: the model has {found} {what}, the rest of the run {expected}; the files come from \
+                         different runs; copy the folder again or fit again",
                         run.model_file(&name, &info.chosen).display()
                     )));
                 }
@@ -81,8 +81,8 @@ impl Fitted {
         let (calibration, classes) = (Calibration::read(&path)?, self.info.classes.len());
         if calibration.classes != classes {
             let what = format!(
-                "calibrated for {} classes, but the run has {classes}; the files are of different runs: copy the folder \
-                 again or fit again",
+                "calibrated for {} classes, but the run has {classes}; the files come from different runs; copy the \
+                 folder again or fit again",
                 calibration.classes
             );
             return Err(Error::in_file(&path, what));

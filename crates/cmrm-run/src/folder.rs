@@ -225,12 +225,15 @@ impl RunDir {
     pub fn read_report(&self) -> Result<Report> {
         let file = self.file(REPORT);
         if !file.exists() {
-            return Err(Error::in_file(&file, "missing; the run is of a version without pages and figures: fit again"));
+            return Err(Error::in_file(
+                &file,
+                "missing; the run comes from a version without pages and figures; fit again",
+            ));
         }
         let report: Report = self.read_json(REPORT)?;
         if report.schema != SCHEMA {
             let what = format!(
-                "the report is {}, this version reads {SCHEMA}; fit again, or use the version that wrote it",
+                "the report has schema {}, this version reads {SCHEMA}; fit again, or use the version that wrote it",
                 report.schema
             );
             return Err(Error::in_file(&file, what));

@@ -110,10 +110,10 @@ impl TrainingRows {
         let Features::Table(table) = read(&Source::file(path), &options)?.features else {
             return Err(bad("not a table"));
         };
-        let column = |name: &str| table.column(name).ok_or_else(|| bad(&format!("column '{name}' is missing")));
+        let column = |name: &str| table.column(name).ok_or_else(|| bad(&format!("no column '{name}'")));
         let numbers = |name: &str| match &column(name)?.values {
             Values::Numeric(values) => Ok(values),
-            _ => Err(bad(&format!("column '{name}' does not hold numbers"))),
+            _ => Err(bad(&format!("column '{name}' is not numeric"))),
         };
         let singles =
             |name: &str| -> Result<Vec<f32>> { Ok(numbers(name)?.iter().map(|&value| value as f32).collect()) };

@@ -29,10 +29,10 @@ impl Labels {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
-            Labels::Test => "labels of the test file",
+            Labels::Test => "the labels of the test file",
             Labels::Clean => "clean labels",
-            Labels::Observed => "observed labels, partly wrong themselves",
-            Labels::ObservedValidation => "observed labels of the validation rows, partly wrong themselves",
+            Labels::Observed => "observed labels, which may be wrong",
+            Labels::ObservedValidation => "observed labels of the validation rows, which may be wrong",
             Labels::None => "no labels",
         }
     }
@@ -143,11 +143,11 @@ impl FitSummary {
     fn write(&self, out: &mut String, style: Style) {
         let _ = writeln!(
             out,
-            "{} rows trained on{}; judged on {} rows by {}.\n",
+            "Trained on {} rows{}; judged on {} rows by {}.\n",
             self.data.train_rows,
             match (&self.data.noise, self.data.wrong_share) {
                 (Some(noise), Some(share)) => {
-                    format!(", {:.1} % of their labels made wrong ({})", 100.0 * share, style.value(noise))
+                    format!(", {:.1} % of their labels corrupted ({})", 100.0 * share, style.value(noise))
                 }
                 (None, Some(share)) => format!(", {:.1} % of their labels known to be wrong", 100.0 * share),
                 _ => String::new(),
@@ -160,13 +160,15 @@ impl FitSummary {
             let _ = writeln!(out, "\n{}", difference_in_words(difference));
         }
         let suspects = &self.suspects;
+        let rates = [("precision", suspects.precision), ("recall", suspects.recall)];
+        let known = rates.iter().filter_map(|(name, rate)| rate.map(|rate| format!("{name} {:.1} %", 100.0 * rate)));
+        let known = known.collect::<Vec<_>>().join(", ");
         let _ = writeln!(
             out,
-            "\n{} labels ({:.1} %) look wrong{}{}; the most doubtful:\n",
+            "\n{} labels look wrong ({:.1} % of the rows{}{known}); the most suspicious:\n",
             suspects.count,
             100.0 * suspects.share,
-            suspects.precision.map(|p| format!(", {:.1} % of them truly are", 100.0 * p)).unwrap_or_default(),
-            suspects.recall.map(|r| format!(", {:.1} % of all wrong ones", 100.0 * r)).unwrap_or_default()
+            if known.is_empty() { "" } else { "; " },
         );
         let head = ["row".to_owned(), "given".to_owned(), "suggested".to_owned(), "margin".to_owned()];
         let body: Vec<[String; 4]> = suspects

@@ -179,7 +179,7 @@ impl Results {
                 .map_err(|error| stored(format!("line {}: {error}; remove it and run again", at + 1)))?;
             if result.format != FORMAT {
                 return Err(stored(format!(
-                    "line {}: results of version {}, this program has {FORMAT}; run again",
+                    "line {}: results of version {}, this program reads {FORMAT}; run again",
                     at + 1,
                     result.format
                 )));

@@ -41,7 +41,8 @@ impl TableData {
             _ => Vec::new(),
         };
         if classes.len() != 2 || !classes.contains(&self.positive.as_str()) {
-            let reason = format!("'{}' is none of two classes; {} has {}", self.positive, self.set, classes.join(", "));
+            let reason =
+                format!("'{}' must be one of two classes; {} has {}", self.positive, self.set, classes.join(", "));
             return Err(Error::Unknown(reason));
         }
         Ok(())

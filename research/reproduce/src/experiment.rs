@@ -102,7 +102,7 @@ impl Binary {
         for row in &self.rows {
             row.check().map_err(|error| Error::Unknown(format!("loss {}: {error}", row.name)))?;
             if self.rows.iter().filter(|other| other.name == row.name).count() > 1 {
-                return Err(Error::Unknown(format!("two losses are called {}", row.name)));
+                return Err(Error::Unknown(format!("two losses are named {}", row.name)));
             }
         }
         Ok(())
@@ -129,10 +129,7 @@ pub fn find(name: &str) -> Result<Experiment> {
     let known = EMBEDDED.iter().find(|(known, _)| *known == name);
     let (_, text) = known.ok_or_else(|| {
         let names: Vec<&str> = EMBEDDED.iter().map(|(name, _)| *name).collect();
-        Error::Unknown(format!(
-            "no experiment is called '{name}'; there are {}, or name a .toml file",
-            names.join(", ")
-        ))
+        Error::Unknown(format!("unknown experiment '{name}'; use one of {}, or a .toml file", names.join(", ")))
     })?;
     Experiment::parse(&format!("experiments/{name}.toml"), text)
 }

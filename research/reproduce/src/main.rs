@@ -21,7 +21,7 @@ const BAD_INPUT: u8 = 2;
 /// Bad input or usage, in words.
 type Result<T> = std::result::Result<T, String>;
 
-/// Reproduces the tables and figures of the CMRM paper beside its printed numbers.
+/// Reproduce the tables and figures of the CMRM paper beside its printed numbers.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Cli {
@@ -47,48 +47,48 @@ enum Verb {
 
 #[derive(Debug, Args)]
 struct ReportArgs {
-    /// Experiments by name, or files; all of them if absent.
+    /// Experiments by name, or TOML files [default: all].
     names: Vec<String>,
-    /// Folders of results, or files with one result a line; may be given several times.
+    /// Folders of results, or files with one result per line; repeatable.
     #[arg(long, value_name = "PATH", default_value = "reproduced")]
     cells: Vec<PathBuf>,
-    /// Write reproduction.md, .csv, .tex, .html and the figures into this folder; Markdown to standard output if absent.
+    /// Write reproduction.md, .csv, .tex, .html and the figures to this folder [default: Markdown on standard output].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// How many seeds; the experiment says if absent.
+    /// Number of seeds [default: the experiment's].
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
     /// Only these losses.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// Say how long the cells took; two runs then differ in that.
+    /// Include training times, which differ from run to run.
     #[arg(long)]
     times: bool,
-    /// A paragraph for the top of the report, as where it was run; may be given several times.
+    /// Paragraph for the top of the report; repeatable.
     #[arg(long, value_name = "TEXT")]
     note: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 struct RunArgs {
-    /// Experiments by name (`cmrm-reproduce list`), or files; all of them if absent.
+    /// Experiments by name (`cmrm-reproduce list`), or TOML files [default: all].
     names: Vec<String>,
-    /// Folder of the results, one small file a cell. To merge shards, copy their files into one folder.
+    /// Folder of the results, one small file per cell. To merge shards, copy their files into one folder.
     #[arg(long, value_name = "DIR", default_value = "reproduced")]
     out: PathBuf,
     /// Folder of the data sets (`cmrm data fetch`).
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// How many seeds; the experiment says if absent.
+    /// Number of seeds [default: the experiment's].
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
     /// Only these losses.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// Only one part of several, as 2/5, for array jobs.
+    /// Run one part of several, such as 2/5, for array jobs.
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
-    /// Begin nothing after so many minutes.
+    /// Start nothing new after this many minutes.
     #[arg(long)]
     minutes: Option<f64>,
 }
@@ -140,7 +140,7 @@ fn train(args: &RunArgs, cli: &Cli) -> Result<ExitCode> {
             say(format!("{:5.1} %  {label}: {:.1} s{left}", 100.0 * share, took.as_secs_f64()));
         }
         Event::Failed { label, reason, again } => {
-            say(format!("failed{}: {label}: {reason}", if again { ", to be tried again" } else { "" }));
+            say(format!("failed{}: {label}: {reason}", if again { ", will be retried" } else { "" }));
         }
     };
     let experiments = named(&args.names)?;
@@ -148,7 +148,7 @@ fn train(args: &RunArgs, cli: &Cli) -> Result<ExitCode> {
     let cache = Cache::locate(args.data.as_deref()).map_err(words)?;
     let outcome =
         cmrm_reproduce::run(&experiments, &options, &cache, &args.out, threads, time, &watch).map_err(words)?;
-    let mut text = format!("{} trainings done, results in {}\n", outcome.done, args.out.display());
+    let mut text = format!("{} trainings finished, results in {}\n", outcome.done, args.out.display());
     if outcome.left > 0 {
         text += &format!("{} not started (time limit): run again\n", outcome.left);
     }

@@ -73,7 +73,7 @@ fn killed_again_and_again_it_ends_in_the_same_report() {
     assert!(one.contains("Protocol `fair`"), "{one}");
     assert_eq!(one, other);
     // Nothing is left to do.
-    assert!(succeed(killed.path(), &run).starts_with("0 trainings done"));
+    assert!(succeed(killed.path(), &run).starts_with("0 trainings finished"));
 }
 
 #[test]

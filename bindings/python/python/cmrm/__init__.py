@@ -1,10 +1,10 @@
-"""Learning from labels that are partly wrong.
+"""Learn from labels that are partly wrong.
 
 - :class:`CMRMClassifier`, :class:`CMRMClassifierCV`: robust classifiers with scikit-learn's conventions
-- :func:`audit`, :func:`find_label_issues`: which labels look wrong, from anyone's probabilities
+- :func:`audit`, :func:`find_label_issues`: labels that look wrong, from any model's probabilities
 - :mod:`cmrm.conformal`: prediction sets
 - :mod:`cmrm.torch`: the loss for PyTorch
-- :func:`inject_noise`: labels made wrong on purpose, to measure by
+- :func:`inject_noise`: corrupt labels on purpose, for experiments
 
 >>> import numpy as np, cmrm
 >>> noisy = cmrm.inject_noise(np.arange(1000) % 10, "symmetric:0.2", seed=1)

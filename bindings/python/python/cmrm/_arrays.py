@@ -30,7 +30,7 @@ def refuse_masked(values: Any, name: str) -> None:
     if masked is not None:
         first = np.argwhere(np.ma.getmaskarray(masked))[0]
         place = ", ".join(f"{what} {at}" for what, at in zip(("row", "column"), first))
-        raise ValueError(f"{name}: {place or 'the value'} is masked; fill it in, or leave the row out")
+        raise ValueError(f"{name}: {place or 'the value'} is masked; fill it in, or leave out the row")
 
 
 def unmasked(values: Any, name: str) -> np.ndarray:
@@ -61,7 +61,7 @@ def floats(values: Any, name: str) -> np.ndarray:
             raise TypeError(f"{name}: expected numbers: {error}") from None
     if array.ndim != 2:
         raise ValueError(
-            f"{name}: expected a row per example and a column per class or feature, found {array.ndim} dimensions"
+            f"{name}: expected one row per example and one column per class or feature, found {array.ndim} dimensions"
         )
     return native(array)
 
@@ -70,7 +70,7 @@ def class_indices(labels: Any, classes: int, name: str = "labels") -> np.ndarray
     """Whole numbers from 0 to classes − 1, as uint32."""
     array = unmasked(labels, name)
     if array.ndim != 1:
-        raise ValueError(f"{name}: expected one label a row, found {array.ndim} dimensions")
+        raise ValueError(f"{name}: expected one label per row, found {array.ndim} dimensions")
     if array.dtype.kind not in "buif":
         raise TypeError(
             f"{name}: expected whole numbers from 0 to {classes - 1}, found an array of {array.dtype}; "
@@ -88,10 +88,10 @@ def encode(labels: Any, classes: Any, name: str = "labels") -> tuple[np.ndarray,
     """Labels of any kind as indices into classes; those that occur, sorted, if none are given."""
     array = unmasked(labels, name)
     if array.ndim != 1:
-        raise ValueError(f"{name}: expected one label a row, found {array.ndim} dimensions")
+        raise ValueError(f"{name}: expected one label per row, found {array.ndim} dimensions")
     if array.dtype.kind in "fc" and not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise ValueError(f"{name}: row {row}: {array[row]} is not a label; fill it in or leave the row out")
+        raise ValueError(f"{name}: row {row}: {array[row]} is not a label; fill it in, or leave out the row")
     try:
         found, indices = np.unique(array, return_inverse=True)
     except TypeError:
@@ -142,7 +142,7 @@ def whole(value: Any, name: str, least: int = 0) -> int:
 
 
 def row_weights(weights: Any, rows: int) -> np.ndarray | None:
-    """One weight a row as float32; a single number is everybody's."""
+    """One weight per row as float32; a single number applies to all rows."""
     if weights is None:
         return None
     array = unmasked(weights, "sample_weight")
@@ -155,13 +155,13 @@ def row_weights(weights: Any, rows: int) -> np.ndarray | None:
     if array.ndim == 0:
         array = np.full(rows, array)
     if array.ndim != 1:
-        raise ValueError(f"sample_weight: expected one number a row, found {array.ndim} dimensions")
+        raise ValueError(f"sample_weight: expected one number per row, found {array.ndim} dimensions")
     if len(array) != rows:
-        raise ValueError(f"sample_weight: expected {rows} numbers, one a row, found {len(array)}")
+        raise ValueError(f"sample_weight: expected {rows} numbers, one per row, found {len(array)}")
     wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if wrong.size:
         row = int(wrong[0])
         raise ValueError(f"sample_weight: row {row}: {array[row]} is not a finite number, 0 or more")
     if not array.any():
-        raise ValueError("sample_weight: all weights are zero; at least one row has to count")
+        raise ValueError("sample_weight: all weights are zero; at least one must be positive")
     return native(array, np.float32)

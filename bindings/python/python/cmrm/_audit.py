@@ -1,4 +1,4 @@
-"""Which labels look wrong, from anyone's predicted probabilities."""
+"""Labels that look wrong, from any model's predicted probabilities."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ._arrays import class_indices, encode, floats, whole
 
 
 class Audit(dict):
-    """A column of values per name, rows in the order of the data; pandas, polars and pyarrow make tables of it.
+    """Columns by name, rows in the order of the data; pandas, polars and pyarrow turn it into a table.
 
-    ``is_label_issue``, ``label_score``, ``given_label`` and ``predicted_label`` mean what they mean in cleanlab;
-    ``suggested_label``, ``margin`` and ``rank`` are cmrm's (rank 0 is the most suspicious row).
+    ``is_label_issue``, ``label_score``, ``given_label`` and ``predicted_label`` mean the same as in cleanlab;
+    ``suggested_label``, ``margin`` and ``rank`` are cmrm's own (rank 0 is the most suspicious row).
     """
 
     order: np.ndarray
     """Row numbers, most suspicious first."""
     noise_rate: float | None
-    """Estimated share of wrong labels; None where there were no probabilities to estimate it from."""
+    """Estimated share of wrong labels; None if there were no probabilities to estimate it from."""
 
     def __init__(self, columns: dict[str, np.ndarray], order: np.ndarray, noise_rate: float | None):
         super().__init__(columns)
@@ -71,19 +71,19 @@ def audit(
     min_examples_per_class: int = 1,
     frac_noise: float = 1.0,
 ) -> Audit:
-    """Rank the rows by how well their labels fit out-of-sample probabilities, and say which look wrong.
+    """Rank rows by how well their labels fit out-of-sample probabilities, and flag those that look wrong.
 
     Parameters
     ----------
     labels : column numbers of ``pred_probs``, or any labels if ``classes`` is given
-    pred_probs : a row per label, a column per class; float32 and float64 C-contiguous arrays are not copied
+    pred_probs : one row per label, one column per class; float32 and float64 C-contiguous arrays are not copied
     classes : the label that each column belongs to
     score : ``normalized_margin``, ``self_confidence`` or ``confidence_weighted_entropy``
     filter_by : cleanlab's seven (``prune_by_noise_rate``, ``prune_by_class``, ``both``, ``confident_learning``,
         ``predicted_neq_given``, ``low_normalized_margin``, ``low_self_confidence``), ``below_margin`` or ``fraction``
     threshold : the margin for ``below_margin``, the share of rows for ``fraction``
-    min_examples_per_class : rows of every class that the pruning filters leave alone
-    frac_noise : the share of what they find that the pruning filters take
+    min_examples_per_class : rows of each class that the pruning filters always keep
+    frac_noise : share of their findings that the pruning filters flag
 
     >>> import numpy as np
     >>> probs = np.array([[0.9, 0.1], [0.8, 0.2], [0.05, 0.95], [0.1, 0.9], [0.2, 0.8]])
@@ -102,7 +102,7 @@ def audit(
     else:
         indices, known = encode(labels, classes)
         if len(known) != matrix.shape[1]:
-            raise ValueError(f"classes: expected {matrix.shape[1]}, as pred_probs has columns, found {len(known)}")
+            raise ValueError(f"classes: expected {matrix.shape[1]}, one per column of pred_probs, found {len(known)}")
     result = _native.rank_labels(
         indices,
         matrix,
@@ -129,7 +129,7 @@ def find_label_issues(
     Parameters
     ----------
     labels : whole numbers from 0, the columns of ``pred_probs``
-    pred_probs : out-of-sample probabilities, a row per label and a column per class
+    pred_probs : out-of-sample probabilities, one row per label and one column per class
     return_indices_ranked_by : None for the mask; ``self_confidence``, ``normalized_margin`` or
         ``confidence_weighted_entropy`` for row numbers, most suspicious first
     filter_by, frac_noise, min_examples_per_class : as for :func:`audit`

@@ -32,7 +32,7 @@ def _threads(n_jobs: Any) -> int | None:
 
 
 class FittedClassifier(ClassifierMixin, BaseEstimator):
-    """Prediction, prediction sets, label issues and the report of a fitted estimator."""
+    """Prediction, prediction sets, suspects and the report of a fitted estimator."""
 
     _fitted: Any
 
@@ -91,7 +91,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """Finds the classes and gives each row's place among them."""
         codes, self.classes_ = encode(y, None, "y")
         if len(self.classes_) < 2:
-            raise ValueError(f"expected at least 2 classes, found one class: {self.classes_[0]!r} is every label")
+            raise ValueError(f"expected at least 2 classes, found one class: every label is {self.classes_[0]!r}")
         return codes
 
     def _take(self, fitted: Any, seen: dict[str, Any], codes: np.ndarray) -> None:
@@ -106,12 +106,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     # What is known afterwards
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, a column each in the order of ``classes_``."""
+        """Class probabilities, one column per class in the order of ``classes_``."""
         check_is_fitted(self)
         return self._fitted.probabilities(self._rows(X, reset=False))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Logits of the classes; for two classes, how far the second leads the first."""
+        """Logits; for two classes, the second minus the first."""
         check_is_fitted(self)
         logits = self._fitted.logits(self._rows(X, reset=False))
         return logits[:, 1] - logits[:, 0] if logits.shape[1] == 2 else logits
@@ -122,10 +122,10 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[self._fitted.logits(self._rows(X, reset=False)).argmax(axis=1)]
 
     def predict_set(self, X: Any, coverage: float = 0.9, *, score: str = "lac") -> np.ndarray:
-        """Sets of classes that hold the right one with the given probability: a row each, True for what is in it.
+        """Prediction sets with the given coverage: a mask with one row per row of X, True for every class in its set.
 
-        Columns are in the order of ``classes_``. The sets are calibrated on the rows that ``fit`` kept for validation,
-        by their observed labels; where some of those are wrong, sets are larger than they need be.
+        Columns are in the order of ``classes_``. The sets are calibrated on the observed labels of the rows that
+        ``fit`` held out for validation; where some of those are wrong, sets are larger than necessary.
 
         ``score`` is ``lac`` (small sets), ``aps`` or ``raps`` (sets that adapt to the row).
         """
@@ -133,16 +133,16 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return self._fitted.sets(self.predict_proba(X), float(coverage), score)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the report of this fit as the command does: one HTML page that works offline.
+        """Write the report of this fit, like the command: one HTML page that works offline.
 
-        With ``base=True`` it compares with the loss alone, trained on the same rows in the same order. A classifier
-        that was stored and loaded has no rows to show, and refuses.
+        With ``base=True`` it compares with a base arm trained on the same rows in the same order. An unpickled
+        classifier has no rows to show and raises an error.
         """
         check_is_fitted(self)
         self._fitted.report(os.fspath(path))
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the network's weights as the command does: a safetensors file."""
+        """Write the weights as a safetensors file, like the command."""
         check_is_fitted(self)
         with open(path, "wb") as file:
             file.write(self._fitted.model_bytes())

@@ -12,56 +12,57 @@ from ._base import FittedClassifier
 
 
 class CMRMClassifier(FittedClassifier):
-    """A linear model or a network whose loss does not learn wrong labels by heart, with scikit-learn's conventions.
+    """Linear model or neural network that resists wrong labels, with scikit-learn's conventions.
 
-    The engine and its defaults are those of ``cmrm fit``: the same rows, seed and settings give the same bits
-    (``config_`` holds the settings for ``cmrm fit --config``). NumPy arrays, lists, and tables of pandas, polars and
-    Arrow are taken; the columns of tables may be numbers, booleans, names and dates.
+    The engine and its defaults are those of ``cmrm fit``. With ``row_order="given"`` the same rows, seed and settings
+    give the same bits; ``config_`` holds the settings for ``cmrm fit --config``. X may be a NumPy array, a list, or a
+    pandas, polars or Arrow table with numeric, boolean, text and date columns.
 
     Parameters
     ----------
     model : ``mlp``, ``linear``, ``svm`` (two classes, with ``loss="hinge"``) or ``cosine``
     hidden : widths of the hidden layers of ``mlp``
-    loss : base loss: ``cross-entropy``, ``focal``, ``gce``, ``ldam``, ``hinge``, ``logistic``, each with its parameter
-        if wanted, as in ``gce:0.5``
+    loss : base loss: ``cross-entropy``, ``focal``, ``gce``, ``ldam``, ``hinge`` or ``logistic``, optionally with its
+        parameter, as in ``gce:0.5``
     preset : settings of the envelope: ``robust``, ``paper`` or ``authors``
-    lam, alpha, temperature, start : weight of the envelope (0 switches it off), share of margins below the threshold,
-        width of the filter, share of the epochs before it is on (``lbfgs`` does not wait once the loss alone has
-        converged); the preset's own if None, but for the weight of ``robust`` around a linear model by ``lbfgs``, 3
-    class_conditional : a threshold for each of two classes
-    optimiser, epochs, l2 : if None, what suits the model. ``linear`` is fitted to its optimum by ``lbfgs``, on all rows at
-        once and in at most 1000 epochs, each of them an iteration; the penalty on its weights is chosen by observed labels
-        over five folds (scikit-learn's ``C`` is ``1 / (l2 * rows)``). All other models, ``linear`` with ``loss="hinge"``
-        and :meth:`partial_fit` take ``adam``, 40 epochs and no penalty. ``adamw`` and ``sgd`` are there too.
-    tol : ``lbfgs`` ends when no entry of the gradient of mean loss plus penalty is larger, as scikit-learn's
-        ``LogisticRegression`` does
-    learning_rate, batch_size, weight_decay, dropout, clip_norm : how the other optimisers train; a batch size of 0 takes
-        all rows at once
-    schedule : ``constant``, or ``cosine``: the learning rate falls to zero over the training, step by step, so that less
-        is learned by heart at its end. L-BFGS and :meth:`partial_fit` take no notice of it.
-    balance_classes : whether classes weigh alike
-    patience : keep the epoch with the best accuracy on observed validation labels, and stop after this many without a
-        better one, both counted from the epoch that switches the envelope on; None keeps the last
-    validation_share : share of the rows kept for validation, and for the calibration of :meth:`predict_set`
-    standardise : bring numbers to mean zero and variance one
-    impute : fill in missing cells, NaN among them, instead of refusing them
-    base : also train the base loss alone, for comparison in :meth:`report`
-    row_order : ``content`` takes rows in an order that depends on what they hold alone, so that the order in which they
-        come does not matter; ``given`` takes them as they come, as the command does
-    keep_data : keep the rows for :meth:`report`, until the estimator is stored
-    random_state : seed of splits, weights and order: a whole number, a NumPy generator, or None for a fresh one
-    n_jobs : threads; all cores if None or -1. Results do not depend on it.
-    progress : whether to show a bar; None shows one in a terminal
+    lam, alpha, temperature, start : weight of the envelope (0 turns it off), share of margins below the threshold,
+        width of the filter, and share of the epochs before it starts (``lbfgs`` starts it earlier once the base loss
+        has converged). None takes the preset's value, except that ``robust`` has weight 3 for a linear model with
+        ``lbfgs``
+    class_conditional : use one threshold per class, for two classes
+    optimiser, epochs, l2 : None chooses by model. ``linear`` is fitted to its optimum by ``lbfgs``, on all rows at
+        once, in at most 1000 epochs of one iteration each; five folds choose its penalty by observed labels
+        (scikit-learn's ``C`` is ``1 / (l2 * rows)``). All other models, ``linear`` with ``loss="hinge"``, and
+        :meth:`partial_fit` use ``adam``, 40 epochs and no penalty. ``adamw`` and ``sgd`` are also available.
+    tol : ``lbfgs`` stops when no entry of the gradient of mean loss plus penalty exceeds this, as in scikit-learn's
+        ``LogisticRegression``
+    learning_rate, batch_size, weight_decay, dropout, clip_norm : settings of the other optimisers; a batch size of 0
+        takes all rows at once
+    schedule : ``constant``, or ``cosine``, which lowers the learning rate to zero step by step, so that fewer wrong
+        labels are memorised. L-BFGS and :meth:`partial_fit` ignore it.
+    balance_classes : give all classes the same total weight
+    patience : keep the epoch with the best accuracy on observed validation labels, and stop after this many epochs
+        without a better one, both counted from the epoch in which the envelope starts; None keeps the last epoch
+    validation_share : share of the rows held out for validation and for calibrating :meth:`predict_set`
+    standardise : scale numeric columns to mean zero and variance one
+    impute : fill in missing cells and NaN instead of refusing them
+    base : also train a base arm without the envelope, for comparison in :meth:`report`
+    row_order : ``content`` sorts the rows by content, so that the result does not depend on their order; ``given``
+        keeps their order, as the command does
+    keep_data : keep the rows for :meth:`report`; they are not pickled
+    random_state : seed for splits, weights and order: a whole number, a NumPy generator, or None for a random one
+    n_jobs : number of threads; None or -1 uses all cores. Results do not depend on it.
+    progress : whether to show a progress bar; None shows one in a terminal
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_ : as everywhere in scikit-learn
-    label_issues_ : an :class:`Audit` of all rows that were fitted: which labels look wrong, and what they should be
-    margins_ : probability of the given label minus that of the strongest other class, one a row: as training saw it in
-        its last epoch, or, for the rows of validation, by the final model
-    row_weights_ : what the envelope made of each row, between 0 (filtered out) and 1
-    trained_on_ : whether a row was trained on, or kept for validation
-    notes_ : what there is to say about the rows
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    label_issues_ : an :class:`Audit` of all fitted rows: suspects and suggested labels
+    margins_ : for each row, the probability of the given label minus that of the strongest other class: as seen in the
+        last epoch of training, or, for validation rows, by the final model
+    row_weights_ : the envelope's weight of each row, from 0 (filtered out) to 1
+    trained_on_ : for each row, whether it was used for training; the others were held out for validation
+    notes_ : remarks on the rows
     config_ : all settings as TOML
 
     >>> import cmrm
@@ -146,8 +147,8 @@ class CMRMClassifier(FittedClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CMRMClassifier:
         """Train on rows X with labels y.
 
-        Whole-number weights count rows: a row with the weight 2 is there twice, one with the weight 0 is not. Other
-        weights scale what a row adds to the loss.
+        Whole-number weights count rows: weight 2 is the row twice, weight 0 leaves it out. Other weights scale the
+        row's loss.
         """
         rows, y = self._labelled_rows(X, y, reset=True)
         codes = self._encode(y)
@@ -157,10 +158,10 @@ class CMRMClassifier(FittedClassifier):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> CMRMClassifier:
-        """One pass over a chunk of rows; the first call says which classes there are, or has all of them in y.
+        """Train one pass on a chunk of rows. The first call needs ``classes``, or all classes in y.
 
-        Preprocessing is learned on the first chunk and kept. The envelope is on once ``start`` times ``epochs`` passes
-        were made. ``label_issues_`` and ``margins_`` are those of the chunk, and no rows are kept to calibrate on.
+        Preprocessing is learned on the first chunk and kept. The envelope starts after ``start`` times ``epochs``
+        passes. ``label_issues_`` and ``margins_`` describe the chunk, and no rows are held out for calibration.
         """
         first = not hasattr(self, "_fitted")
         rows, y = self._labelled_rows(X, y, reset=first, least=1)
@@ -168,9 +169,9 @@ class CMRMClassifier(FittedClassifier):
             self.classes_ = np.unique(y if classes is None else unmasked(classes, "classes"))
             self._passes = 0
             if len(self.classes_) < 2:
-                raise ValueError("expected at least 2 classes, found one class; name all of them with classes=…")
+                raise ValueError("expected at least 2 classes, found one class; pass all of them as classes=…")
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise ValueError(f"classes: {classes!r} are not those of the first call, {self.classes_.tolist()}")
+            raise ValueError(f"classes: {classes!r} differ from those of the first call, {self.classes_.tolist()}")
         codes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
         strange = np.flatnonzero(self.classes_[codes] != y)
         if strange.size:

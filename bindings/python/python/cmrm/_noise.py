@@ -1,4 +1,4 @@
-"""Labels made wrong on purpose, with the record of which."""
+"""Labels corrupted on purpose, and which ones."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class NoisyLabels(NamedTuple):
     """Labels after noise."""
 
     labels: np.ndarray
-    """The labels, of the type they had."""
+    """The labels, in their original type."""
     flipped: np.ndarray
-    """For every row, whether its label was changed."""
+    """Mask of the changed labels."""
 
 
 def inject_noise(
@@ -28,17 +28,17 @@ def inject_noise(
     features: Any = None,
     superclasses: Any = None,
 ) -> NoisyLabels:
-    """Make labels wrong in a known way, as ``cmrm noise`` does: the same kind, seed and labels give the same flips.
+    """Corrupt labels like ``cmrm noise``: the same kind, seed and labels give the same flips.
 
     Parameters
     ----------
-    labels : one label a row, of any type
-    kind : the kind and its rate: ``symmetric:0.4``, ``circular:0.4``, ``superclass:0.2``, ``blocks-of-five:0.2``,
+    labels : one label per row, of any type
+    kind : kind and rate: ``symmetric:0.4``, ``circular:0.4``, ``superclass:0.2``, ``blocks-of-five:0.2``,
         ``class-map:0.4:3-5,5-3``, ``cifar10-pairs:0.4``, ``matrix:0.9,0.1/0.2,0.8``, ``binary-flip:0.2``,
         ``instance:0.3``
     seed : a whole number, a NumPy generator, or None for a fresh one
-    classes : all classes in order, where some may have no row; those that occur, sorted, if left out
-    features : a matrix with a row per label, for ``instance``
+    classes : all classes in order, if some may have no rows [default: those that occur, sorted]
+    features : a matrix with one row per label, for ``instance``
     superclasses : the coarse class of every class (whole numbers), for ``superclass``
 
     >>> labels, flipped = inject_noise(["cat", "dog", "cat", "dog"], "symmetric:0.5", seed=1)
@@ -50,7 +50,7 @@ def inject_noise(
     indices, known = encode(labels, classes)
     matrix = None if features is None else floats(features, "features").astype(np.float32, copy=False)
     if matrix is not None and len(matrix) != len(indices):
-        raise ValueError(f"features: expected {len(indices)} rows, as there are labels, found {len(matrix)}")
+        raise ValueError(f"features: expected {len(indices)} rows, one per label, found {len(matrix)}")
     coarse = None if superclasses is None else encode(superclasses, None, "superclasses")[0]
     noisy, flipped = _native.make_noise(indices, kind, len(known), seed_of(seed), matrix, coarse)
     return NoisyLabels(known[noisy], flipped)

@@ -11,27 +11,26 @@ from ._base import FittedClassifier
 
 
 class CMRMClassifierCV(FittedClassifier):
-    """:class:`CMRMClassifier` with settings chosen on folds of the rows by observed labels, as ``cmrm tune`` does.
+    """:class:`CMRMClassifier` that chooses its settings on folds of the rows by observed labels, like ``cmrm tune``.
 
-    Settings that differ in loss and envelope train side by side and read the rows once; after every fold the worse half
-    is given up. The settings as they are stay unless another is better by more than chance. Then all rows are fitted
-    with what was chosen.
+    Settings that differ in loss and envelope train side by side. After every fold the worse half is dropped. The given
+    settings stay unless others are better by more than chance. Finally all rows are fitted with the chosen settings.
 
     Parameters
     ----------
-    folds : folds of the rows; 1 is a hold-out of a fifth
-    criterion : what decides: ``observed`` (accuracy on observed labels), ``weighted``, ``corrected``, ``posterior`` or
-        ``agreement``
-    presets, lambdas, alphas, temperatures, losses, learning_rates, l2s, epoch_counts : values to try; the search's own
-        if None
-    others : those of :class:`CMRMClassifier`
+    folds : number of folds; 1 holds out a fifth of the rows
+    criterion : score to choose by: ``observed`` (accuracy on observed labels), ``weighted``, ``corrected``,
+        ``posterior`` or ``agreement``
+    presets, lambdas, alphas, temperatures, losses, learning_rates, l2s, epoch_counts : values to try; None for the
+        default lists of ``cmrm tune``
+    others : as in :class:`CMRMClassifier`
 
     Attributes
     ----------
-    best_params_ : the settings chosen, as parameters of :class:`CMRMClassifier`; None where the preset's value stands
-    best_setting_ : the same in words
-    standings_ : a dictionary for every setting: its values, on how many folds it was judged, and its mean score
-    others : those of :class:`CMRMClassifier`
+    best_params_ : the chosen settings, as parameters of :class:`CMRMClassifier`; None means the preset's value
+    best_setting_ : the same as text
+    standings_ : for every setting, a dictionary with its values, its number of folds and its mean score
+    others : as in :class:`CMRMClassifier`
 
     >>> import cmrm
     >>> from sklearn.datasets import make_classification
@@ -123,7 +122,7 @@ class CMRMClassifierCV(FittedClassifier):
         self.progress = progress
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CMRMClassifierCV:
-        """Search, then train on all rows with what was found. Weights as for :class:`CMRMClassifier`."""
+        """Search, then train on all rows with the chosen settings. Weights as for :class:`CMRMClassifier`."""
         rows, y = self._labelled_rows(X, y, reset=True)
         codes = self._encode(y)
         # What a search cannot vary, and one seed for search and fit.

@@ -69,7 +69,7 @@ def _polars(X: Any, at: int, name: str) -> tuple[Any, np.ndarray | None]:
     elif dtype in (pl.Date, pl.Datetime):
         cells = column.cast(pl.Datetime("us")).to_physical().fill_null(0).to_numpy()
     elif dtype.is_nested():
-        raise TypeError(f"column '{name}': a column of {dtype} cannot be learned from; take it apart or leave it out")
+        raise TypeError(f"column '{name}': a column of {dtype} is not supported; split it into plain columns, or leave it out")
     else:
         cells = _names(column.cast(pl.String).to_numpy(), missing)
     return _finish(cells, missing)
@@ -95,7 +95,7 @@ def _arrow(X: Any, at: int, name: str) -> tuple[Any, np.ndarray | None]:
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         cells = _names(np.asarray(column.to_pylist(), dtype=object), missing)
     else:
-        raise TypeError(f"column '{name}': a column of {kind} cannot be learned from; take it apart or leave it out")
+        raise TypeError(f"column '{name}': a column of {kind} is not supported; split it into plain columns, or leave it out")
     return _finish(cells, missing)
 
 

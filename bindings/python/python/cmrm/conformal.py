@@ -1,7 +1,7 @@
 """Prediction sets by split conformal prediction: LAC, APS, randomised APS and RAPS.
 
-The set of a new row holds its right class with probability at least ``coverage``, if the rows that were calibrated on
-and the new one come from the same source, whatever the model.
+The set of a new row contains its true class with probability at least ``coverage``, whatever the model, if the
+calibration rows and the new row come from the same distribution.
 
 >>> import numpy as np
 >>> from cmrm import conformal
@@ -29,7 +29,7 @@ __all__ = ["SetPredictor", "calibrate", "evaluate"]
 
 
 class SetPredictor:
-    """Calibrated thresholds; :func:`calibrate` makes one. Small, and safe to pickle."""
+    """Calibrated thresholds, made by :func:`calibrate`. Small, and safe to pickle."""
 
     def __init__(self, native: Any, seed: int):
         self._native = native
@@ -37,11 +37,11 @@ class SetPredictor:
 
     @property
     def thresholds(self) -> np.ndarray:
-        """The threshold of every class; infinite where there were too few rows, so that the class is in every set."""
+        """Threshold of every class; infinite if there were too few rows, which puts the class into every set."""
         return self._native.thresholds
 
     def predict(self, probabilities: Any) -> np.ndarray:
-        """The set of each row: True for every class in it. float32 and float64 C-contiguous arrays are not copied."""
+        """A mask: True for every class in the row's set. C-contiguous float32 and float64 arrays are not copied."""
         # Other uniform numbers than those of the calibration, for the score that draws some.
         return self._native.predict(floats(probabilities, "probabilities"), (self._seed + 1) % 2**64)
 
@@ -62,18 +62,18 @@ def calibrate(
     classes: Any = None,
     seed: Any = 0,
 ) -> SetPredictor:
-    """Thresholds from rows that the model was not trained on.
+    """Calibrate thresholds on rows that the model was not trained on.
 
     Parameters
     ----------
-    probabilities : a row each, a column per class
-    labels : column numbers, or any labels if ``classes`` says which column each belongs to
-    coverage : share of sets that are to hold the right class
+    probabilities : one row per example, one column per class
+    labels : column numbers, or any labels if ``classes`` lists the label of each column
+    coverage : share of sets that should contain the true class
     score : ``lac`` (smallest sets), ``aps``, ``aps_randomised`` or ``raps`` (sets that adapt to the row)
-    per_class : a threshold for every class, so that the coverage holds within each
-    allow_empty : whether a set may be empty; if not, the most likely class fills it
-    raps_penalty, raps_free_ranks : what each rank past the free ones adds to the score of ``raps``
-    seed : of the numbers that ``aps_randomised`` draws
+    per_class : one threshold per class, so that the coverage holds within each class
+    allow_empty : whether sets may be empty; otherwise an empty set gets the most likely class
+    raps_penalty, raps_free_ranks : penalty that ``raps`` adds for each rank beyond the free ones
+    seed : seed for ``aps_randomised``
     """
     matrix = floats(probabilities, "probabilities")
     if classes is None:
@@ -81,7 +81,7 @@ def calibrate(
     else:
         codes, known = encode(labels, classes)
         if len(known) != matrix.shape[1]:
-            raise ValueError(f"classes: expected {matrix.shape[1]}, as there are columns, found {len(known)}")
+            raise ValueError(f"classes: expected {matrix.shape[1]}, one per column, found {len(known)}")
     options = {
         "coverage": float(coverage),
         "score": score,
@@ -95,13 +95,13 @@ def calibrate(
 
 
 def evaluate(sets: Any, labels: Any) -> dict[str, float]:
-    """How sets, as :meth:`SetPredictor.predict` gives them, hold the labels (column numbers): coverage and sizes."""
+    """Coverage and sizes of sets from :meth:`SetPredictor.predict`; ``labels`` are column numbers."""
     mask = unmasked(sets, "sets")
     if mask.ndim != 2 or mask.dtype != bool:
-        raise TypeError("sets: expected a matrix of booleans, as SetPredictor.predict gives it")
+        raise TypeError("sets: expected a boolean matrix, as returned by SetPredictor.predict")
     codes = class_indices(labels, mask.shape[1])
     if len(codes) != len(mask) or not len(mask):
-        raise ValueError(f"labels: expected {len(mask)}, one a set and at least one, found {len(codes)}")
+        raise ValueError(f"labels: expected {len(mask)}, one per set and at least one, found {len(codes)}")
     sizes = mask.sum(axis=1)
     return {
         "coverage": float(mask[np.arange(len(codes)), codes].mean()),

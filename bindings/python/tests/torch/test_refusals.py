@@ -91,7 +91,7 @@ def test_dtypes():
 @pytest.mark.parametrize("backend", ["auto", "tensor"])
 def test_a_base_loss_without_rows(backend):
     for base in [torch.nn.CrossEntropyLoss(), lambda z, y: z, lambda z, y: 1.0]:
-        with pytest.raises(ValueError, match='one number a row.*reduction="none"'):
+        with pytest.raises(ValueError, match='one number per row.*reduction="none"'):
             EnvelopeLoss(base, start=0, backend=backend)(Z, Y)
 
 

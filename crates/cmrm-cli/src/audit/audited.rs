@@ -121,19 +121,20 @@ impl Audited {
 
     /// For people.
     pub fn text(&self, args: &AuditArgs) -> String {
-        let (rate, basis) = self.noise();
         let shown = |class: u32| printable_value(self.name(class));
+        // Without a confident joint the estimate is the share itself, which needs no second number.
+        let estimate = self.audit.noise.as_ref().map(|noise| 100.0 * noise.rate());
         let mut text = format!(
-            "{}: {} of {} labels look wrong ({:.1} %); estimated noise {:.1} % ({basis})\n",
+            "{}: {} of {} labels look wrong ({:.1} %){}\n",
             self.source.display(),
             self.audit.issue_count(),
             self.rows.len(),
             100.0 * self.share(),
-            100.0 * rate
+            estimate.map(|rate| format!("; estimated noise rate {rate:.1} % (confident joint)")).unwrap_or_default(),
         );
         if let Some((Some(precision), Some(recall))) = self.precision_and_recall() {
             text += &format!(
-                "truly wrong among them {:.1} %; found of the truly wrong {:.1} %\n",
+                "checked against known labels: precision {:.1} %, recall {:.1} %\n",
                 100.0 * precision,
                 100.0 * recall
             );

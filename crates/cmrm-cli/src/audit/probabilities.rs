@@ -19,7 +19,7 @@ pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOption
     let (rows, width) = matrix.shape();
     if column.len() != rows {
         return Err(Failure::input(format!(
-            "{}: {} labels for the {} rows of {}; give one a row",
+            "{}: {} labels for the {} rows of {}; give one label per row",
             labels_path.display(),
             column.len(),
             rows,
@@ -75,10 +75,10 @@ fn probabilities(path: &Path) -> Result<(Probabilities, Option<Vec<String>>)> {
     for (at, column) in table.columns().iter().enumerate() {
         let bad = |what: &str| Failure::input(format!("{}: column '{}' {what}", path.display(), column.name));
         let Values::Numeric(numbers) = &column.values else {
-            return Err(bad("holds no numbers; leave only probabilities in the file"));
+            return Err(bad("is not numeric; keep only probabilities in the file"));
         };
         if let Some(row) = (0..numbers.len()).find(|&row| column.missing.at(row)) {
-            return Err(bad(&format!("has no number in row {row}; fill it in or delete the row")));
+            return Err(bad(&format!("is empty in row {row}; fill it in or delete the row")));
         }
         for (row, &number) in numbers.iter().enumerate() {
             values[row * width + at] = number as f32;
@@ -109,7 +109,7 @@ fn class_indices(
             let number = number_at(row).unwrap_or(-1);
             u32::try_from(number).ok().filter(|&label| (label as usize) < width).ok_or_else(|| {
                 Failure::input(format!(
-                    "{}: row {row}: label {number} is no column of {}, which has {width}: 0 to {}; map the labels to \
+                    "{}: row {row}: label {number} is not a column of {}, which has {width} (0 to {}); map the labels to \
                      column indices",
                     labels_path.display(),
                     path.display(),
@@ -123,7 +123,7 @@ fn class_indices(
     let labels = LabelledRows::encode(column, 0, &LabelOptions::default()).map_err(in_labels)?.labels;
     if labels.classes.len() != width {
         return Err(Failure::input(format!(
-            "{}: {} different names, but {} has {width} columns; give the labels as column indices",
+            "{}: {} different labels, but {} has {width} columns; give the labels as column indices",
             labels_path.display(),
             labels.classes.len(),
             path.display()

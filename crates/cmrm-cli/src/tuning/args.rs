@@ -7,29 +7,30 @@ use cmrm_fit::Space;
 
 /// Lists of values to try; every combination is a setting.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Search")]
 pub struct SpaceArgs {
-    /// Presets to try; all if absent. Only robust is varied, the others are tried as they are.
+    /// Presets [default: all]; only robust is varied, the others are tried unchanged.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     presets: Vec<Preset>,
-    /// Weights of the envelope; a third, once and three times the preset's if absent.
+    /// Weights of the envelope [default: a third, once and three times the preset's].
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     lambdas: Vec<f64>,
-    /// Shares of the margins below the threshold; 0.3 and the preset's if absent.
+    /// Shares of the margins below the threshold [default: 0.3 and the preset's].
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     alphas: Vec<f64>,
-    /// Widths of the soft filter; half, once and twice the preset's if absent.
+    /// Widths of the soft filter [default: half, once and twice the preset's].
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     temperatures: Vec<f64>,
-    /// Base losses; the configured one if absent, and gce beside cross-entropy.
+    /// Base losses [default: the configured one; for cross-entropy also gce].
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     losses: Vec<LossConfig>,
-    /// Learning rates; the configured one if absent.
+    /// Learning rates [default: the configured one].
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     learning_rates: Vec<f64>,
-    /// Penalties on the weights; the configured one if absent.
+    /// Penalties on the weights [default: the configured one].
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     l2s: Vec<f64>,
-    /// Lengths of the training; the configured one and a quarter of it if absent.
+    /// Numbers of epochs [default: the configured one and a quarter of it].
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     epoch_counts: Vec<usize>,
 }

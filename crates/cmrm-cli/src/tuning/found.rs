@@ -26,7 +26,7 @@ pub struct Found {
     pub folds: usize,
     pub criterion: Criterion,
     pub chosen: Choice,
-    /// What each criterion would have chosen.
+    /// The choice of each criterion.
     pub by_criterion: Vec<(Criterion, Choice)>,
     /// Where the settings stand, those of the last fold first and then by the criterion.
     pub standings: Vec<Standing>,
@@ -89,7 +89,7 @@ impl Found {
         let failed = if self.failed > 0 { format!(", {} of them failed", self.failed) } else { String::new() };
         let _ = writeln!(
             out,
-            "{} settings in {} trials{failed}, {} folds of {} rows; every number is by observed labels, partly wrong themselves.\n",
+            "{} settings in {} trials{failed}, {} folds of {} rows; all scores use observed labels, which are partly wrong.\n",
             self.settings, self.trials, self.folds, self.rows
         );
         let head = |first: &str| {
@@ -106,7 +106,7 @@ impl Found {
         };
         let rows: Vec<_> = self.standings.iter().take(SHOWN).map(|s| row(&style.value(&s.setting), s)).collect();
         write_rows(out, style, &head("setting"), &rows);
-        let _ = writeln!(out, "\nWhat each criterion would have chosen:\n");
+        let _ = writeln!(out, "\nChoice of each criterion:\n");
         let of = |choice: &Choice| self.standings.iter().find(|standing| standing.setting == choice.setting);
         let rows: Vec<_> = self
             .by_criterion
@@ -133,7 +133,7 @@ impl Found {
     fn reason(&self) -> String {
         match (&self.chosen.lead, self.chosen.best == self.chosen.setting) {
             (Some((lead, error)), false) => format!(
-                "\n{} leads by {:.4}, not more than chance (standard error {:.4} over the folds), so the settings stay as they were.",
+                "\n{} leads by {:.4}, which is within chance (standard error {:.4} over the folds), so the settings stay unchanged.",
                 self.chosen.best, lead, error
             ),
             _ => String::new(),

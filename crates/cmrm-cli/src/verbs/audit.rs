@@ -17,40 +17,40 @@ use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// The folder of a run, as `cmrm fit --out` made it; with --folds a data file, folder or data set.
+    /// Folder of a run; with --folds, a data file, folder of arrays or data set.
     #[arg(value_name = "RUN|DATA", required_unless_present = "pred_probs", conflicts_with = "pred_probs")]
     pub of: Option<String>,
-    /// Judge every row by a model that was trained on the other folds: this many trainings.
+    /// Cross-fit: judge every row by a model trained on the other K-1 folds.
     #[arg(long, value_name = "K", requires = "of")]
     pub folds: Option<usize>,
-    /// Probabilities of the classes, a row per example, from a model that was not trained on the example; --labels FILE
-    /// has the given labels: class indices, or names, which count in sorted order.
+    /// Out-of-sample class probabilities, one row per example. --labels FILE holds the given labels: class indices, or
+    /// names in sorted order.
     #[arg(long, value_name = "FILE", requires = "labels")]
     pub pred_probs: Option<PathBuf>,
-    /// What ranks the rows of probabilities: normalized_margin, self_confidence or confidence_weighted_entropy
+    /// Score that ranks the rows: normalized_margin, self_confidence or confidence_weighted_entropy
     /// [default: normalized_margin].
     #[arg(long, value_parser = named::<ScoreMethod>)]
     pub score: Option<ScoreMethod>,
-    /// What calls a row of probabilities an issue: prune_by_noise_rate, prune_by_class, both, confident_learning,
+    /// Rule that flags a row: prune_by_noise_rate, prune_by_class, both, confident_learning,
     /// predicted_neq_given, low_normalized_margin or low_self_confidence [default: prune_by_noise_rate].
     #[arg(long, value_parser = named::<Filter>)]
     pub filter: Option<Filter>,
-    /// Write the whole table, most suspicious row first: .csv, .tsv or .parquet.
+    /// Write all rows, most suspicious first, to a .csv, .tsv or .parquet file.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Suspects to show.
+    /// Number of suspects to show.
     #[arg(long, default_value_t = 10)]
     pub top: usize,
-    /// Exit code 1 if the share of label issues is above this.
+    /// Exit with code 1 if the share of suspects exceeds this.
     #[arg(long, value_name = "SHARE")]
     pub fail_above: Option<f64>,
-    /// With --folds: write the held-out probabilities, in the order of the labelled rows, as .npy.
+    /// With --folds: write the held-out probabilities to a .npy file, in the order of the labelled rows.
     #[arg(long, value_name = "FILE", requires = "folds")]
     pub probabilities_out: Option<PathBuf>,
-    /// With --folds: train the base loss alone.
+    /// With --folds: train with the base loss only.
     #[arg(long, requires = "folds")]
     pub no_envelope: bool,
-    #[command(flatten, next_help_heading = "Reading")]
+    #[command(flatten, next_help_heading = "Reading the data")]
     pub read: ReadArgs,
     #[command(flatten, next_help_heading = "Training (with --folds)")]
     pub model: ModelArgs,
@@ -58,7 +58,7 @@ pub struct AuditArgs {
 
 pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
     if let Some(share) = args.fail_above.filter(|share| !(0.0..=1.0).contains(share)) {
-        return Err(Failure::input(format!("--fail-above {share} is out of range: expected a share from 0 to 1")));
+        return Err(Failure::input(format!("--fail-above {share}: expected a share from 0 to 1")));
     }
     let (audited, out) = audit(args, terminal)?;
     if let Some(out) = out {
@@ -69,7 +69,7 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
     terminal.result(&audited.json(args, failed), &audited.text(args))?;
     if failed {
         let limit = args.fail_above.unwrap_or_default();
-        terminal.say(format!("the share of label issues {share:.4} is above {limit}"));
+        terminal.say(format!("the share of suspects, {share:.4}, exceeds --fail-above {limit}"));
         return Ok(ExitCode::from(FINDINGS));
     }
     Ok(ExitCode::SUCCESS)
@@ -97,14 +97,14 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
         (Some(run), None, _) => {
             if args.read != ReadArgs::default() || args.model != ModelArgs::default() {
                 return Err(Failure::input(format!(
-                    "{run}: flags of reading and training need --folds K, to cross-fit a data set; the audit of a run \
-                     reads its own record"
+                    "{run}: an audit of a run takes no flags for reading or training; add --folds K to cross-fit a data \
+                     set, or leave them out"
                 )));
             }
             if args.score.is_some() || args.filter.is_some() {
                 return Err(Failure::input(format!(
-                    "{run}: --score and --filter are for probabilities (--folds, --pred-probs); the record of a run is \
-                     ranked by its margins"
+                    "{run}: --score and --filter apply to probabilities (--folds, --pred-probs); a run is ranked by its \
+                     margins, so leave them out"
                 )));
             }
             let out = claim(&mut Outputs::default().reads_run(Path::new(run)))?;
@@ -113,15 +113,19 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
         (None, _, Some(probabilities)) => {
             let rest = ReadArgs { labels: None, ..args.read.clone() };
             if rest != ReadArgs::default() || args.model != ModelArgs::default() {
-                return Err(Failure::input("--pred-probs takes --labels FILE and no flag of reading or training"));
+                return Err(Failure::input(
+                    "--pred-probs takes --labels FILE but no other flags for reading or training; leave them out",
+                ));
             }
             let labels = args.read.labels.as_deref();
-            let labels = labels.ok_or_else(|| Failure::input("--pred-probs needs --labels FILE"))?;
-            let outputs = Outputs::default().reads("the file of probabilities itself", probabilities);
-            let out = claim(&mut outputs.reads("the file of labels itself", labels))?;
+            let labels = labels.ok_or_else(|| Failure::input("--pred-probs also needs --labels FILE"))?;
+            let outputs = Outputs::default().reads("the probability file itself", probabilities);
+            let out = claim(&mut outputs.reads("the label file itself", labels))?;
             Ok((from_probabilities(probabilities, labels, &options)?, out))
         }
-        (None, _, None) => Err(Failure::input("name a run, or data and --folds K, or both --pred-probs and --labels")),
+        (None, _, None) => Err(Failure::input(
+            "nothing to audit: name a run, or data with --folds K, or give --pred-probs and --labels",
+        )),
     }
 }
 

@@ -17,39 +17,39 @@ use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// The data file, or the name of a data set.
+    /// Data file, or name of a data set.
     pub data: String,
-    /// CSV with the columns row (from 0, the header not counted), action (keep, relabel or drop) and label, and to check
-    /// them by given_label, id (rows are then found by --id) and fingerprint; others are ignored.
+    /// CSV file with the columns row (from 0, without the header), action (keep, relabel or drop) and label. The optional
+    /// columns given_label, id (used with --id) and fingerprint are checked; others are ignored.
     pub decisions: PathBuf,
-    #[command(flatten)]
-    pub read: ReadArgs,
-    /// Accept labels that the data does not have yet.
+    /// Accept labels that do not occur in the data yet.
     #[arg(long)]
     pub new_labels: bool,
-    /// Apply the decisions even if the labels or rows are not those that were decided on.
+    /// Apply the decisions even if labels or rows have changed since.
     #[arg(long)]
     pub force: bool,
-    /// The new data file: .csv, .tsv or .parquet. What was changed goes to FILE.changes.csv.
+    /// New data file: .csv, .tsv or .parquet. The changes are listed in FILE.changes.csv.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
+    #[command(flatten, next_help_heading = "Reading the data")]
+    pub read: ReadArgs,
 }
 
 pub fn run(args: &CleanArgs, terminal: &Terminal) -> Result<ExitCode> {
     let outputs = Outputs::default().reads_with(&args.data, &args.read);
-    let outputs = outputs.reads("the file of decisions itself", &args.decisions);
+    let outputs = outputs.reads("the decision file itself", &args.decisions);
     let out = Rewritten::claim(outputs, &args.out, "changes")?;
     let mut whole = DataFile::read(&args.data, &args.read, terminal)?;
     let classes = whole.encode()?.labels.classes;
     let rules = Rules { classes: &classes, new_labels: args.new_labels, force: args.force };
     let decided = Decided::read(&args.decisions, &whole, &rules)?;
     if let Some(why) = &decided.overruled {
-        terminal.say(format!("note: applied by --force: {why}"));
+        terminal.say(format!("note: applied anyway (--force): {why}"));
     }
     if decided.unchecked > 0 {
         terminal.say(format!(
-            "note: {}: {} of {} decisions carry neither a given label nor a fingerprint: nothing shows that their row \
-             numbers are those of {}",
+            "note: {}: {} of {} decisions have neither given_label nor fingerprint, so their row numbers cannot be \
+             checked against {}",
             args.decisions.display(),
             decided.unchecked,
             decided.all,
@@ -81,7 +81,7 @@ pub fn run(args: &CleanArgs, terminal: &Terminal) -> Result<ExitCode> {
     }
     if kept.is_empty() {
         return Err(Failure::input(format!(
-            "{}: every one of the {} rows is dropped, nothing would be left",
+            "{}: the decisions drop all {} rows; keep at least one",
             args.decisions.display(),
             old.len()
         )));
@@ -100,9 +100,9 @@ pub fn run(args: &CleanArgs, terminal: &Terminal) -> Result<ExitCode> {
         "relabelled": relabelled, "dropped": dropped, "already_applied": already, "by_id": decided.by_id,
         "rows_written": kept.len(), "out": args.out, "log": log_path,
     });
-    let before = if already > 0 { format!("; {already} decisions were applied before") } else { String::new() };
+    let before = if already > 0 { format!("; {already} decisions had already been applied") } else { String::new() };
     let text = format!(
-        "{}: {} rows, {relabelled} relabelled, {dropped} dropped{before}; the changes are in {}\n",
+        "{}: {} rows, {relabelled} relabelled, {dropped} dropped{before}; changes are listed in {}\n",
         args.out.display(),
         kept.len(),
         log_path.display()

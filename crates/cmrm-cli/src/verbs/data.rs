@@ -22,33 +22,33 @@ pub struct DataArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum DataVerb {
-    /// Every data set with its size, licence and whether it is here.
+    /// List all data sets with size, licence and state.
     List {
-        /// The folder of fetched data sets.
+        /// Folder of downloaded data sets.
         #[arg(long, value_name = "DIR")]
         cache: Option<PathBuf>,
     },
-    /// Download data sets, or take them from a folder, and check them.
+    /// Download data sets, or copy them from a folder, and verify their checksums.
     Fetch {
-        /// Names, as `cmrm data list` shows them.
+        /// Names, as shown by `cmrm data list`.
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
-        /// A folder that holds the files already; nothing is downloaded.
+        /// Copy the files from this folder instead of downloading them.
         #[arg(long, value_name = "DIR")]
         from: Option<PathBuf>,
-        /// Fetch even what is there already.
+        /// Fetch again even if the files exist.
         #[arg(long)]
         force: bool,
-        /// The folder of fetched data sets.
+        /// Folder of downloaded data sets.
         #[arg(long, value_name = "DIR")]
         cache: Option<PathBuf>,
     },
-    /// Compare the files in the cache with their checksums; exit code 1 if one is damaged or missing.
+    /// Verify downloaded files against their checksums; exit with code 1 if one is damaged or missing.
     Verify {
-        /// Names; all that are here if absent.
+        /// Names [default: all downloaded data sets].
         #[arg(value_name = "NAME")]
         names: Vec<String>,
-        /// The folder of fetched data sets.
+        /// Folder of downloaded data sets.
         #[arg(long, value_name = "DIR")]
         cache: Option<PathBuf>,
     },
@@ -61,13 +61,16 @@ pub fn run(verb: &DataVerb, terminal: &Terminal) -> Result<ExitCode> {
             let (cache, entries) = (Cache::locate(cache.as_deref())?, entries(names)?);
             let source = match from {
                 Some(folder) if !folder.is_dir() => {
-                    return Err(Failure::input(format!("{}: not a folder; --from names one", folder.display())));
+                    return Err(Failure::input(format!(
+                        "--from {}: not a folder; name the folder that holds the files",
+                        folder.display()
+                    )));
                 }
                 Some(folder) => {
                     let written = entries.iter().map(|entry| cache.folder(entry)).chain([cache.root().to_owned()]);
                     if let Some(own) = written.into_iter().find(|own| same_file(own, folder)) {
                         return Err(Failure::input(format!(
-                            "--from {}: this is the cache itself ({}), which the command writes to; name another folder",
+                            "--from {}: this is the cache itself ({}), where the files are written; name another folder",
                             folder.display(),
                             own.display()
                         )));
@@ -128,12 +131,12 @@ fn describe(entry: &Entry) -> Value {
 
 fn in_words(entry: &Entry, state: &State) -> String {
     match state {
-        State::Embedded => "part of the program".into(),
-        State::Ready { bytes, .. } => format!("here, {}", HumanBytes(*bytes)),
-        State::Partial { missing, .. } => format!("incomplete, {} to get", missing.len()),
+        State::Embedded => "built in".into(),
+        State::Ready { bytes, .. } => format!("downloaded, {}", HumanBytes(*bytes)),
+        State::Partial { missing, .. } => format!("incomplete, {} missing", missing.len()),
         State::Absent => match entry.download_bytes() {
-            Some(bytes) => format!("to fetch, {}", HumanBytes(bytes)),
-            None => "to fetch".into(),
+            Some(bytes) => format!("not downloaded, {}", HumanBytes(bytes)),
+            None => "not downloaded".into(),
         },
     }
 }
@@ -163,11 +166,11 @@ fn fetch_all(fetch: &Fetch, entries: &[&'static Entry], terminal: &Terminal) -> 
             error => Failure::input(format!("{}: {error}", entry.name)),
         })?;
         if placed.is_empty() {
-            text += &format!("{}: part of the program, nothing to fetch\n", entry.name);
+            text += &format!("{}: built in, nothing to fetch\n", entry.name);
         }
         let mut files = Vec::new();
         for file in &placed {
-            let before = if file.already { ", was there already" } else { "" };
+            let before = if file.already { ", already present" } else { "" };
             let (size, trust) = (HumanBytes(file.bytes), file.trust.describe());
             text += &format!("{}  {size}  {trust}{before}\n", file.path.display());
             files.push(json!({
@@ -195,7 +198,7 @@ fn verify(entries: &[&'static Entry], cache: &Cache, terminal: &Terminal) -> Res
     let mut seen = std::collections::HashSet::new();
     for entry in wanted {
         if entry.is_embedded() {
-            text += &format!("{}: part of the program, nothing to verify\n", entry.name);
+            text += &format!("{}: built in, nothing to verify\n", entry.name);
         }
         for file in cmrm_datasets::verify(entry, cache)? {
             // A set that another one needs may be asked for as well.
@@ -219,7 +222,7 @@ fn verify(entries: &[&'static Entry], cache: &Cache, terminal: &Terminal) -> Res
         }
     }
     if text.is_empty() {
-        text = format!("{}: no fetched data set to verify\n", cache.root().display());
+        text = format!("{}: no downloaded data sets to verify\n", cache.root().display());
     }
     let object = json!({ "schema": "cmrm/data-verify/1", "cache": cache.root(), "files": files, "bad": bad });
     terminal.result(&object, &text)?;

@@ -21,26 +21,26 @@ use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
 pub struct EvaluateArgs {
-    /// The folder of a run.
+    /// Folder of a run.
     pub run: PathBuf,
-    /// A data file with labels, a folder of arrays, or the name of a data set.
+    /// Data file with labels, folder of arrays, or name of a data set.
     pub data: String,
-    #[command(flatten)]
-    pub read: ReadArgs,
-    /// The arm to evaluate: base, or the preset's name; every arm and their difference if absent.
+    /// Arm to evaluate: base, or the preset's name [default: every arm, and their difference].
     #[arg(long, value_name = "NAME")]
     pub arm: Option<String>,
-    /// Share of rows whose label the prediction sets are to hold.
+    /// Coverage of the prediction sets.
     #[arg(long, value_name = "SHARE", default_value_t = 0.9)]
     pub coverage: f64,
     #[command(flatten)]
     pub score: ScoreArgs,
-    /// Leave rows without a label out instead of refusing them.
+    /// Skip rows without a label instead of refusing them.
     #[arg(long)]
     pub hold_out_unlabelled: bool,
-    /// Seed of the resampling behind the intervals.
+    /// Seed for the resampling behind the intervals.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    #[command(flatten, next_help_heading = "Reading the data")]
+    pub read: ReadArgs,
 }
 
 pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
@@ -48,7 +48,7 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
     let mut rows = NewRows::open(&args.data, &args.read, &fitted.preprocess, terminal)?;
     let Some(labels_from) = rows.labels_from.clone() else {
         return Err(Failure::input(format!(
-            "{}: there are no labels to evaluate by; name their column with --label or their file with --labels",
+            "{}: no labels to evaluate by; name their column with --label or their file with --labels",
             args.data
         )));
     };
@@ -139,7 +139,7 @@ fn evaluate_arm(
         let predictor = calibrate(fitted, name, args.coverage, args.score.score, terminal)?;
         Some(conformal::evaluate(&predictor.predict(probabilities, &[])?, labels)?)
     } else {
-        terminal.say(format!("note: the run kept no rows to calibrate prediction sets of the arm {name} on"));
+        terminal.say(format!("note: no prediction sets for the arm {name}: the run kept no calibration rows"));
         None
     };
     let confusion = Confusion::new(predicted, labels, classes.len())?;

@@ -19,19 +19,19 @@ use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
 pub struct NoiseArgs {
-    /// A data file, or the name of a data set (`cmrm data list`).
+    /// Data file, or name of a data set (`cmrm data list`).
     pub data: String,
-    #[command(flatten)]
-    pub read: ReadArgs,
-    /// The noise, as in `symmetric:0.4`.
+    /// Kind and rate of the noise, such as `symmetric:0.4` or `binary-flip:0.2`.
     #[arg(long, value_name = "KIND:RATE")]
     pub kind: NoiseConfig,
-    /// The new data file: .csv, .tsv or .parquet. What was changed goes to FILE.flipped.csv.
+    /// New data file: .csv, .tsv or .parquet. The changes are listed in FILE.flipped.csv.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Seed of the choice of rows.
+    /// Seed for the choice of rows.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    #[command(flatten, next_help_heading = "Reading the data")]
+    pub read: ReadArgs,
 }
 
 pub fn run(args: &NoiseArgs, terminal: &Terminal) -> Result<ExitCode> {
@@ -40,7 +40,7 @@ pub fn run(args: &NoiseArgs, terminal: &Terminal) -> Result<ExitCode> {
     let labelled = whole.encode()?;
     let (labels, classes) = (&labelled.labels.indices, &labelled.labels.classes);
     if !labelled.unlabelled.is_empty() {
-        terminal.say(format!("note: {} rows without a label stay as they are", labelled.unlabelled.len()));
+        terminal.say(format!("note: {} rows without a label are left unchanged", labelled.unlabelled.len()));
     }
     let features = match args.kind {
         NoiseConfig::Instance { .. } => Some(features(args)?),
@@ -71,7 +71,7 @@ pub fn run(args: &NoiseArgs, terminal: &Terminal) -> Result<ExitCode> {
         "flipped": made.flipped.len(), "rate": made.rate(), "out": args.out, "log": log,
     });
     let text = format!(
-        "{}: {} of {} labels made wrong ({:.1} %); the rows are in {}\n",
+        "{}: {} of {} labels corrupted ({:.1} %); the rows are listed in {}\n",
         args.out.display(),
         made.flipped.len(),
         labels.len(),

@@ -22,26 +22,26 @@ use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
 pub struct PredictArgs {
-    /// The folder of a run.
+    /// Folder of a run.
     pub run: PathBuf,
-    /// A data file, a folder of arrays, or the name of a data set.
+    /// Data file, folder of arrays, or name of a data set.
     pub data: String,
-    #[command(flatten)]
-    pub read: ReadArgs,
-    /// Where to: .csv, .tsv, .parquet, or .npy for the matrix of probabilities alone; CSV on standard output if absent.
+    /// Output file: .csv, .tsv, .parquet, or .npy for the probability matrix only [default: CSV on standard output].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Add prediction sets that hold the label of this share of rows, as 0.9.
+    /// Add prediction sets with this coverage, such as 0.9.
     #[arg(long, value_name = "SHARE")]
     pub coverage: Option<f64>,
     #[command(flatten)]
     pub score: ScoreArgs,
-    /// The arm to predict with: base, or the preset's name; the envelope if absent.
+    /// Arm to predict with: base, or the preset's name [default: the envelope arm].
     #[arg(long, value_name = "NAME")]
     pub arm: Option<String>,
-    /// Add the probability of every class, as columns p_CLASS.
+    /// Add the probability of every class as columns p_CLASS.
     #[arg(long)]
     pub probabilities: bool,
+    #[command(flatten, next_help_heading = "Reading the data")]
+    pub read: ReadArgs,
 }
 
 pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
@@ -50,8 +50,8 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
     let format = args.out.as_deref().map(OutFormat::of).transpose()?;
     if format == Some(OutFormat::Npy) && args.coverage.is_some() {
         return Err(Failure::input(
-            "an NPY file holds the matrix of probabilities and no prediction sets; write to .csv or .parquet, or leave \
-             --coverage out",
+            "a .npy file holds the probability matrix only, without prediction sets; write to .csv or .parquet, or leave out \
+             --coverage",
         ));
     }
     let fitted = Fitted::open(&args.run, args.arm.as_deref().map_or(Wanted::Chosen, Wanted::Named))?;
@@ -71,7 +71,7 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
     match (&out, format) {
         (Some(out), Some(format)) => {
             let (count, path) = (to_file(&job, &mut rows, out, format)?, out.path());
-            terminal.say(format!("{count} rows predicted by the arm {arm}, written to {}", path.display()));
+            terminal.say(format!("{count} rows predicted with the arm {arm}, written to {}", path.display()));
             if terminal.json() {
                 head.insert("out".into(), path.display().to_string().into());
                 head.insert("rows".into(), count.into());

@@ -17,12 +17,12 @@ const SCALE: f64 = 3.0;
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The folder of a run.
+    /// Folder of a run.
     pub run: PathBuf,
-    /// Write the page to this file; the run's folder has it as report.html already.
+    /// Write the page to this file; the run folder already has report.html.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write every figure into this folder, as SVG and as PNG.
+    /// Write every figure into this folder as SVG and PNG.
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
 }
@@ -62,7 +62,7 @@ fn write_files(run: &RunDir, args: &ReportArgs, terminal: &Terminal) -> Result<E
     for (vector, pixels, figure) in drawn {
         vector.write(svg(&figure).as_bytes())?;
         let image = raster(&figure.scene, SCALE).and_then(|image| encode_png(&image));
-        pixels.write(&image.ok_or_else(|| Failure::input(format!("figure {}: cannot be drawn", figure.id)))?)?;
+        pixels.write(&image.ok_or_else(|| Failure::input(format!("figure {}: could not be drawn", figure.id)))?)?;
         written.extend([vector.path().to_owned(), pixels.path().to_owned()]);
     }
     let object = serde_json::json!({ "schema": "cmrm/report-files/1", "run": run.path(), "files": written });

@@ -24,21 +24,21 @@ use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
 pub struct ReviewArgs {
-    /// The folder of a run.
+    /// Folder of a run.
     pub run: PathBuf,
     /// Where the run's data is now, if it has moved.
     #[arg(long, value_name = "FILE|NAME")]
     pub data: Option<String>,
-    /// The folder of fetched data sets.
+    /// Folder of downloaded data sets.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
-    /// The port on this machine; a free one if absent.
+    /// Port on this machine; 0 picks a free one.
     #[arg(long, default_value_t = 0)]
     pub port: u16,
     /// Do not open a browser.
     #[arg(long)]
     pub no_open: bool,
-    /// Write the decisions made so far to this file, for `cmrm clean`, and end.
+    /// Write the decisions made so far to this file, for `cmrm clean`, and exit.
     #[arg(long, value_name = "FILE")]
     pub export: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     let reads = Outputs::default().reads_settings(&config, None, args.cache.as_deref());
     reads.run("decisions go to", run.path())?;
     let loaded = load(&config, args.cache.as_deref()).map_err(|failure| {
-        Failure::input(format!("{failure}; the review shows rows of the data: if it has moved, name it with --data"))
+        Failure::input(format!("{failure}; the review needs the data of the run: if it has moved, name it with --data"))
     })?;
     let prepared = Prepared::new(&config, &loaded, &stop_at_interrupt())?;
     let fingerprint = Fingerprint::of_rows(&loaded.train).map(|fingerprint| fingerprint.0);
@@ -66,7 +66,7 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     let train = prepared.train.data;
     if Fingerprint::of(&train).0 != info.fingerprint {
         return Err(Failure::input(format!(
-            "{}: the data is not what the run was trained on (its fingerprint differs); name the right file with --data, or \
+            "{}: not the data that the run was trained on (the fingerprints differ); name the right file with --data, or \
              fit again",
             config.data
         )));
@@ -75,9 +75,8 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     let cards = Cards::new(raw, Cow::Owned(train), Cow::Owned(rows))?;
     let cards = Rows { title, classes: info.classes.clone(), suspects: cards.suspects(), cards, fingerprint };
     if let Some(noise) = &config.noise {
-        terminal.say(format!(
-            "note: the labels shown were made wrong by --noise {noise}; the data file does not have them"
-        ));
+        terminal
+            .say(format!("note: these labels were corrupted by --noise {noise}; the data file has the original ones"));
     }
     serve(&run, &info, &cards, args, terminal)
 }
@@ -85,11 +84,11 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
 /// Images are shown as the run kept them: this program reads neither all of their formats nor their networks.
 fn review_images(run: &RunDir, info: &RunInfo, args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     if args.data.is_some() {
-        return Err(Failure::input("--data: the pictures of a run on images are in its folder; leave the flag out"));
+        return Err(Failure::input("--data: a run on images keeps its pictures in its folder; leave out the flag"));
     }
     if !run.file(CARDS).exists() {
         return Err(Failure::input(format!(
-            "{}: the run was trained by a version that kept no pictures; train it again with this one",
+            "{}: missing; the run comes from a version that kept no pictures; train it again",
             run.file(CARDS).display()
         )));
     }
@@ -106,13 +105,13 @@ fn serve(
 ) -> Result<ExitCode> {
     // Opened last: a run that cannot be shown leaves no file of decisions.
     let store = Store::open(&run.file(DECISIONS), &info.fingerprint).map_err(Failure::input)?;
-    let listening = |error: std::io::Error| Failure::input(format!("port {} of this machine: {error}", args.port));
+    let listening = |error: std::io::Error| Failure::input(format!("port {}: {error}", args.port));
     let server = Server::bind(args.port, store).map_err(listening)?;
     let (address, rows) = (server.address(), source.items().len());
     let text = format!("{address}\n");
     terminal.result(&json!({ "schema": "cmrm/review/1", "address": address, "rows": rows }), &text)?;
     terminal.say(format!(
-        "{rows} doubtful rows; decisions are kept in {} as they are made; Ctrl-C ends",
+        "{rows} suspects; every decision is saved to {} at once; press Ctrl-C to stop",
         run.file(DECISIONS).display()
     ));
     if !args.no_open && terminal.bars {
@@ -131,7 +130,10 @@ fn export(run: &RunDir, info: &RunInfo, path: &Path, terminal: &Terminal) -> Res
     let out = outputs.file("--export", path)?;
     let file = run.file(DECISIONS);
     if !file.exists() {
-        return Err(Failure::input(format!("{}: no decisions yet; make them with `cmrm review`", file.display())));
+        return Err(Failure::input(format!(
+            "{}: no decisions yet; make some with `cmrm review` first",
+            file.display()
+        )));
     }
     let decisions =
         Store::open(&file, &info.fingerprint).and_then(|store| store.decisions()).map_err(Failure::input)?;

@@ -11,13 +11,13 @@ use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// The shell.
+    /// Shell.
     pub shell: Shell,
 }
 
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// The verb to describe; the command as a whole if absent.
+    /// Command to describe [default: cmrm itself].
     pub verb: Option<String>,
 }
 
@@ -44,5 +44,5 @@ pub fn man(args: &ManArgs, terminal: &Terminal) -> Result<ExitCode> {
 
 fn no_such_verb(whole: &Command, verb: &str) -> Failure {
     let names: Vec<&str> = whole.get_subcommands().filter(|c| !c.is_hide_set()).map(Command::get_name).collect();
-    Failure::input(format!("there is no verb '{verb}'; the verbs are {}", names.join(", ")))
+    Failure::input(format!("unknown command '{verb}'; expected one of {}", names.join(", ")))
 }

@@ -82,7 +82,8 @@ fn the_table_says_which_labels_were_used() {
     let run = run();
     let output = succeed(&["evaluate", &run.name("run"), &run.name("test.csv"), "--label", "label"]);
     let words = text(&output.stdout);
-    for part in ["90 rows", "judged by column 'label'", "accuracy", "envelope minus base", "By class, robust", "a|b"] {
+    for part in ["90 rows", "labels from column 'label'", "accuracy", "envelope minus base", "By class, robust", "a|b"]
+    {
         assert!(words.contains(part), "{part}: {words}");
     }
     assert!(text(&output.stderr).contains("observed labels"));
@@ -95,7 +96,7 @@ fn without_calibration_rows_the_sets_are_left_out() {
     let output = succeed(&["evaluate", &name, &run().name("test.csv"), "--label", "label", "--json"]);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(found["arms"][0]["sets"].is_object() && found["arms"][1]["sets"].is_null());
-    assert!(text(&output.stderr).contains("no rows to calibrate prediction sets of the arm robust"));
+    assert!(text(&output.stderr).contains("no prediction sets for the arm robust"));
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn no_calibration_rows() {
     let (folder, name) = copy();
     std::fs::remove_file(folder.path().join("calibration.safetensors")).unwrap();
     let message = refuse(&["predict", &name, &run().name("test.csv"), "--coverage", "0.9", "--quiet"]);
-    check(&message, &["calibration.safetensors: missing", "--validation-share", "leave --coverage out"]);
+    check(&message, &["calibration.safetensors: missing", "--validation-share", "leave out --coverage"]);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn wishes_that_cannot_be_granted() {
     check(&predict(&["--coverage", "1.5"]), &["coverage", "1.5", "below 1"]);
     check(&predict(&["--score", "lca", "--coverage", "0.9"]), &["unknown score 'lca'"]);
     check(&predict(&["--out", "x.xlsx"]), &["x.xlsx", ".parquet"]);
-    check(&predict(&["--out", "x.npy", "--coverage", "0.9"]), &["no prediction sets", "leave --coverage out"]);
+    check(&predict(&["--out", "x.npy", "--coverage", "0.9"]), &["without prediction sets", "leave out --coverage"]);
     let nowhere = run.name("nowhere/x.csv");
     check(&predict(&["--out", &nowhere]), &[&nowhere, "make the folder first"]);
 }

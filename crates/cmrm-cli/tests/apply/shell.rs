@@ -14,5 +14,5 @@ fn completions_know_the_verbs_in_every_shell() {
 fn there_is_a_manual_page_for_the_command_and_for_each_verb() {
     assert!(text(&succeed(&["man"]).stdout).contains(".TH cmrm"));
     assert!(text(&succeed(&["man", "predict"]).stdout).contains("coverage"));
-    assert!(refuse(&["man", "perdict"]).contains("no verb 'perdict'"));
+    assert!(refuse(&["man", "perdict"]).contains("unknown command 'perdict'"));
 }

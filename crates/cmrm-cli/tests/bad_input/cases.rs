@@ -53,12 +53,12 @@ cases! {
     missing_cell: "a missing cell", |f| files::table(&f.join("hole.csv"), ",free,4,yes\n"),
         "fit hole.csv --label churned", ["hole.csv", "row 60", "'age'", "missing", "--impute"];
     blank_label: "a blank label", |f| files::table(&f.join("blank.csv"), "30,free,4,\n"),
-        "fit blank.csv --label churned", ["blank.csv", "row 60", "'churned'", "missing", "unlabelled"];
+        "fit blank.csv --label churned", ["blank.csv", "row 60", "'churned'", "missing", "--hold-out-unlabelled"];
     unknown_label: "a label in the test file that training never saw", |f| {
             files::table(&f.join("good.csv"), "");
             files::table(&f.join("test.csv"), "30,free,4,yse\n");
         }, "fit good.csv --label churned --test test.csv", ["test.csv", "row 60", "'churned'", "'yse'", "did you mean 'yes'?"];
-    unknown_label_for_a_model: "a label that a stored model does not know", |f| {
+    unknown_label_for_a_model: "a label unknown to a stored model", |f| {
             files::run(f);
             files::table(&f.join("new.csv"), "30,free,4,maybe\n");
         }, "evaluate run new.csv --label churned", ["new.csv", "row 60", "'churned'", "'maybe'", "correct the label"];
@@ -67,22 +67,22 @@ cases! {
     class_absent_from_training: "a class with too few rows to be in the training part", |f| {
             files::table(&f.join("rare.csv"), "30,free,4,maybe\n");
         }, "fit rare.csv --label churned --validation-share 0.9", ["rare.csv", "class 'maybe'", "1 row", "validation-share"];
-    class_absent_from_a_fold: "a class with a single row, cross-fitted", |f| {
+    class_absent_from_a_fold: "a class with a single row, with cross-fitting", |f| {
             files::table(&f.join("rare.csv"), "30,free,4,maybe\n");
         }, "audit rare.csv --label churned --folds 5", ["rare.csv", "class 'maybe'", "60", "collect more"];
     ragged_row: "a row with too few cells", |f| files::table(&f.join("ragged.csv"), "30,free,4\n"),
-        "fit ragged.csv --label churned", ["ragged.csv", "row 60", "line 62", "3 cells where 4", "quotes"];
-    duplicate_header: "a column name that comes twice", |f| fs::write(f.join("twice.csv"), "a,a,y\n1,2,no\n").unwrap(),
+        "fit ragged.csv --label churned", ["ragged.csv", "row 60", "line 62", "3 cells, expected 4", "quotes"];
+    duplicate_header: "a duplicate column name", |f| fs::write(f.join("twice.csv"), "a,a,y\n1,2,no\n").unwrap(),
         "fit twice.csv --label y", ["twice.csv", "line 1", "'a' twice", "rename"];
     not_utf8: "text that is not UTF-8", |f| fs::write(f.join("latin.csv"), b"a,y\n1,caf\xe9\n").unwrap(),
         "fit latin.csv --label y", ["latin.csv", "row 0", "line 2", "UTF-8", "iconv"];
     nul_byte: "a NUL byte, as in UTF-16 or binary files", |f| files::table(&f.join("nul.csv"), "30,fr\0ee,4,yes\n"),
         "fit nul.csv --label churned", ["nul.csv", "row 60", "line 62", "'plan'", "NUL byte", "UTF-8"];
-    duplicate_in_a_wide_header: "a column name that comes twice among 60,000", |f| files::wide_table(&f.join("wide.csv")),
+    duplicate_in_a_wide_header: "a duplicate column name among 60,000", |f| files::wide_table(&f.join("wide.csv")),
         "fit wide.csv --label class", ["wide.csv", "line 1", "'gene7' twice", "columns 7 and 59999", "rename"];
-    truncated_parquet: "a Parquet file that was cut off", |f| files::cut_parquet(&f.join("cut.parquet")),
+    truncated_parquet: "a truncated Parquet file", |f| files::cut_parquet(&f.join("cut.parquet")),
         "fit cut.parquet --label y", ["cut.parquet", "incomplete", "copy"];
-    truncated_npy: "an NPY file that was cut off", |f| {
+    truncated_npy: "a truncated NPY file", |f| {
             files::npy(&f.join("cut.npy"), "(10, 4)", &[1.0; 35]);
             files::labels(&f.join("y.csv"), 10);
         }, "fit cut.npy --labels y.csv", ["cut.npy", "160 bytes expected, 140 found", "write it again"];
@@ -97,7 +97,7 @@ cases! {
     constant_parquet: "a small Parquet file that repeats one value 40 million times", |f| {
             files::constant_parquet(&f.join("bomb.parquet"));
         }, "fit bomb.parquet --label y", ["bomb.parquet", "40000000 rows", "268435456", "use_dictionary=False"];
-    sparse_format: "a SciPy sparse matrix in a format that is not read", |f| {
+    sparse_format: "a SciPy sparse matrix in an unsupported format", |f| {
             files::sparse(&f.join("bsr.npz"), "bsr", 4, &[0, 1, 2]);
             files::labels(&f.join("y.csv"), 2);
         }, "fit bsr.npz --labels y.csv", ["bsr.npz", "SciPy sparse matrix", "'bsr'", "tocsr()"];
@@ -105,87 +105,87 @@ cases! {
             files::sparse(&f.join("wide.npz"), "csr", 2_000_000_000, &[0, 1, 2]);
             files::labels(&f.join("y.csv"), 2);
         }, "fit wide.npz --labels y.csv", ["wide.npz", "2000000000 columns", "4294967296", "fewer columns"];
-    damaged_sparse: "a SciPy sparse matrix whose parts do not agree", |f| {
+    damaged_sparse: "an inconsistent SciPy sparse matrix", |f| {
             files::sparse(&f.join("x.npz"), "csr", 4, &[0, 2, 1]);
             files::labels(&f.join("y.csv"), 2);
         }, "fit x.npz --labels y.csv", ["x.npz", "'indptr'", "expected 2, found 1", "save_npz"];
-    too_many_classes: "more rows times classes than memory (here a limit on the address space)", |f| {
+    too_many_classes: "rows × classes that do not fit into memory (here limited by ulimit)", |f| {
             files::many_classes(&f.join("many.csv"));
         }, "$ ulimit -v 1500000; cmrm audit many.csv --label y --folds 2",
         ["many.csv", "32000 rows and 16000 classes", "2.0 GB", "ulimit -v", "label column"];
-    read_only_folder: "an output folder that cannot be written to", |f| super::lock(&f.join("locked")),
+    read_only_folder: "an output folder without write permission", |f| super::lock(&f.join("locked")),
         "fit digits --epochs 1 --out locked/run", ["locked/run", "choose a folder that can be written to"];
-    full_disk: "no room for the output (here a limit on the size of files)", |_f| (),
+    full_disk: "no space for the output (here limited by ulimit)", |_f| (),
         "$ trap '' XFSZ; ulimit -f 16; cmrm fit digits --epochs 1 --hidden 64 --out run",
         ["run/checkpoints/last.safetensors", "too large", "choose another folder"];
-    full_standard_output: "no room where standard output goes", |f| files::run(f),
+    full_standard_output: "no space on standard output", |f| files::run(f),
         "$ cmrm predict run good.csv > /dev/full", ["standard output", "No space left"];
-    folder_in_use: "an output folder that holds something already", |f| files::run(f),
+    folder_in_use: "an output folder that is not empty", |f| files::run(f),
         "fit good.csv --label churned --out run", ["run", "not empty", "--resume"];
-    folder_being_written: "an output folder that another process is writing into", |f| {
+    folder_being_written: "an output folder in use by another process", |f| {
             fs::create_dir(f.join("run")).unwrap();
             fs::write(f.join("run/.lock"), "").unwrap();
         }, "$ flock run/.lock cmrm fit digits --out run",
         ["run", "another process", "wait until it has finished", "another --out"];
-    resume_of_nothing: "a run to go on with that is not there", |_f| (),
+    resume_of_nothing: "nothing to resume", |_f| (),
         "fit --resume --out run", ["run", "no run has been started", "leave --resume out"];
-    resume_with_other_settings: "a run to go on with that was started with other settings", |f| {
+    resume_with_other_settings: "resuming a run with other settings", |f| {
             files::run(f);
             fs::remove_file(f.join("run/run.json")).unwrap();
         }, "fit --resume --out run --seed 5", ["run", "started with other settings", "seed is 0 there and 5 here", "new --out"];
-    finished_with_other_settings: "a finished run to go on with, with other settings", |f| files::run(f),
+    finished_with_other_settings: "resuming a finished run with other settings", |f| files::run(f),
         "fit --resume --out run --seed 5", ["run", "finished", "seed is 0 there and 5 here", "new --out"];
     folder_under_a_file: "an output folder under a file", |f| fs::write(f.join("file"), "").unwrap(),
         "fit digits --out file/run", ["file/run", "make the folder first"];
-    wrong_label_column: "a label column that is not there", |f| files::table(&f.join("good.csv"), ""),
+    wrong_label_column: "an unknown label column", |f| files::table(&f.join("good.csv"), ""),
         "fit good.csv --label churnd", ["good.csv", "'churnd'", "did you mean 'churned'?", "'age', 'plan'"];
-    no_label_column: "no label column named", |f| files::table(&f.join("good.csv"), ""),
+    no_label_column: "no label column given", |f| files::table(&f.join("good.csv"), ""),
         "fit good.csv", ["good.csv", "no labels", "--label"];
-    labels_of_another_length: "a file of labels with too few of them", |f| {
+    labels_of_another_length: "a label file that is too short", |f| {
             files::npy(&f.join("x.npy"), "(4, 2)", &[1.0; 8]);
             files::labels(&f.join("y.csv"), 3);
-        }, "fit x.npy --labels y.csv", ["x.npy", "expected 4, found 3", "one label a row"];
-    config_typo: "a setting that is not known", |f| fs::write(f.join("fit.toml"), "epoch = 3\n").unwrap(),
+        }, "fit x.npy --labels y.csv", ["x.npy", "expected 4, found 3", "one label per row"];
+    config_typo: "an unknown setting", |f| fs::write(f.join("fit.toml"), "epoch = 3\n").unwrap(),
         "fit digits --config fit.toml", ["fit.toml", "line 1", "`epoch`", "did you mean 'epochs'?"];
-    absent_config: "a file of settings that is not there", |_f| (),
+    absent_config: "a missing settings file", |_f| (),
         "fit digits --config nope.toml", ["nope.toml", "check the name"];
-    setting_out_of_range: "a setting out of its range", |_f| (),
+    setting_out_of_range: "a setting out of range", |_f| (),
         "fit digits --alpha 1", ["alpha = 1", "(0, 1)"];
-    dropout_without_passes: "dropout for a model that L-BFGS fits",
+    dropout_without_passes: "dropout with L-BFGS",
         |f| fs::write(f.join("fit.toml"), "model = \"linear\"\ndropout = 0.5\n").unwrap(),
         "fit digits --config fit.toml", ["dropout = 0.5", "L-BFGS", "set the optimiser to adam"];
-    unknown_noise: "a kind of noise that is not known", |_f| (),
+    unknown_noise: "an unknown kind of noise", |_f| (),
         "fit digits --noise symetric:0.4", ["symetric", "symmetric"];
-    unknown_data_set: "a data set that is not known", |_f| (),
+    unknown_data_set: "an unknown data set", |_f| (),
         "fit digitz", ["digitz", "digits"];
-    absent_file: "a file that is not there", |_f| (),
+    absent_file: "a missing file", |_f| (),
         "fit absent.csv --label y", ["absent.csv", "check the name"];
-    run_of_another_version: "a run of another version", |f| {
+    run_of_another_version: "a run of another format version", |f| {
             files::run(f);
             files::replace(&f.join("run/run.json"), "\"format\": 1", "\"format\": 7");
         }, "predict run good.csv", ["run", "format 7, this version reads 1", "fit again"];
-    model_of_another_version: "a model of another version", |f| {
+    model_of_another_version: "a model of another format version", |f| {
             files::run(f);
             files::replace(&f.join("run/model.safetensors"), "format\\\":1", "format\\\":7");
         }, "predict run good.csv", ["run/model.safetensors", "format 7", "format 1", "fit again"];
-    pipeline_of_another_version: "preprocessing of another version", |f| {
+    pipeline_of_another_version: "preprocessing of another format version", |f| {
             files::run(f);
             files::replace(&f.join("run/preprocess.json"), "\"format\": 1", "\"format\": 7");
         }, "predict run good.csv", ["run/preprocess.json", "7", "fit again"];
-    damaged_model: "a model file that was cut off", |f| {
+    damaged_model: "a truncated model file", |f| {
             files::run(f);
             let bytes = fs::read(f.join("run/model.safetensors")).unwrap();
             fs::write(f.join("run/model.safetensors"), &bytes[..bytes.len() / 2]).unwrap();
         }, "predict run good.csv", ["run/model.safetensors", "damaged", "copy it again"];
-    files_of_different_runs: "a model of another run in the folder", |f| {
+    files_of_different_runs: "a model from another run", |f| {
             files::run(f);
             files::replace(&f.join("run/run.json"), "\"yes\"", "\"yes\", \"maybe\"");
         }, "predict run good.csv", ["run/model.safetensors", "2 classes", "3", "fit again"];
-    arm_outside: "a run that names a file outside its folder as a model", |f| {
+    arm_outside: "a run whose model lies outside its folder", |f| {
             files::run(f);
             files::replace(&f.join("run/run.json"), "\"base\"", "\"../../x\"");
         }, "evaluate run good.csv --label churned", ["run/run.json", "arm '../../x'", "copy the folder again"];
-    repeated_class: "a run that names a class twice", |f| {
+    repeated_class: "a run with a duplicate class", |f| {
             files::run(f);
             files::replace(&f.join("run/run.json"), "\"yes\"", "\"no\"");
         }, "predict run good.csv", ["run/run.json", "class 'no' is named twice", "fit again"];
@@ -193,60 +193,60 @@ cases! {
             files::run(f);
             files::replace(&f.join("run/model.safetensors"), "\"shape\":[4,5]", "\"shape\":[5,4]");
         }, "predict run good.csv", ["run/model.safetensors", "'layers.0.weight'", "[5, 4]", "[4, 5]", "fit again"];
-    transposed_calibration: "transposed probabilities to calibrate on", |f| {
+    transposed_calibration: "transposed calibration probabilities", |f| {
             files::run(f);
             files::replace(&f.join("run/calibration.safetensors"), "\"shape\":[6,2]", "\"shape\":[2,6]");
         }, "predict run good.csv --coverage 0.8",
         ["run/calibration.safetensors", "'probabilities'", "[2, 6]", "[6, 2]", "fit again"];
-    no_run: "a folder that is no run", |f| fs::create_dir(f.join("empty")).unwrap(),
+    no_run: "a folder that is not a run", |f| fs::create_dir(f.join("empty")).unwrap(),
         "report empty", ["empty/run.json", "missing", "--resume"];
-    missing_feature: "a column of the model that new data lacks", |f| {
+    missing_feature: "new data without a column of the model", |f| {
             files::run(f);
             fs::write(f.join("new.csv"), "age,visits\n30,4\n").unwrap();
-        }, "predict run new.csv", ["new.csv", "missing: 'plan'"];
-    wrong_type: "a word where the model needs a number", |f| {
+        }, "predict run new.csv", ["new.csv", "missing columns of the model: 'plan'"];
+    wrong_type: "text in a numeric column", |f| {
             files::run(f);
             fs::write(f.join("new.csv"), "age,plan,visits\n30,free,4\nold,free,4\n").unwrap();
         }, "predict run new.csv", ["new.csv", "row 1", "'age'", "'old'"];
-    wrong_width: "an array of another width than the model's", |f| {
+    wrong_width: "an array of the wrong width", |f| {
             files::run(f);
             files::npy(&f.join("new.npy"), "(1, 5)", &[1.0; 5]);
         }, "predict run new.npy", ["new.npy", "expected 3, found 5"];
-    probabilities_and_labels: "labels that are no columns of the probabilities", |f| {
+    probabilities_and_labels: "labels without a column of probabilities", |f| {
             files::npy(&f.join("p.npy"), "(3, 2)", &[0.9, 0.1, 0.2, 0.8, 0.5, 0.5]);
             fs::write(f.join("y.csv"), "0\n1\n2\n").unwrap();
         }, "audit --pred-probs p.npy --labels y.csv", ["y.csv", "row 2", "label 2", "0 to 1"];
-    not_probabilities: "numbers that are no probabilities", |f| {
+    not_probabilities: "numbers that are not probabilities", |f| {
             files::npy(&f.join("p.npy"), "(3, 2)", &[0.9, 0.1, 2.5, -1.5, 0.5, 0.5]);
             fs::write(f.join("y.csv"), "0\n1\n1\n").unwrap();
         }, "audit --pred-probs p.npy --labels y.csv", ["p.npy", "row 1"];
-    decided_on_other_labels: "decisions on a table whose rows have been reordered since", |f| {
+    decided_on_other_labels: "decisions for a table that was reordered since", |f| {
             fs::write(f.join("sorted.csv"), "x,kind\n1,cat\n2,cat\n3,dog\n").unwrap();
             fs::write(f.join("d.csv"), "row,action,label,given_label\n1,relabel,cat,dog\n").unwrap();
         }, "clean sorted.csv d.csv --label kind --out new.csv",
         ["d.csv", "row 0", "decided on the label 'dog'", "row 1 of sorted.csv has 'cat'", "--force"];
-    decided_on_other_rows: "decisions on rows that are not those of the table", |f| {
+    decided_on_other_rows: "decisions for other rows", |f| {
             fs::write(f.join("new.csv"), "x,kind\n1,cat\n2,dog\n3,dog\n").unwrap();
             fs::write(f.join("d.csv"), "row,action,label,given_label,fingerprint\n1,drop,,dog,0123456789abcdef\n").unwrap();
         }, "clean new.csv d.csv --label kind --out newer.csv",
-        ["d.csv", "row 0", "0123456789abcdef, new.csv has ", "another order", "--force"];
-    absent_id: "a decision on an id that the table does not have", |f| {
+        ["d.csv", "row 0", "0123456789abcdef, but new.csv has ", "reordered", "--force"];
+    absent_id: "a decision for an unknown row ID", |f| {
             fs::write(f.join("t.csv"), "id,x,kind\np1,1,cat\np2,2,dog\n").unwrap();
             fs::write(f.join("d.csv"), "id,action,label\np1,keep,\np3,relabel,cat\n").unwrap();
         }, "clean t.csv d.csv --label kind --id id --out new.csv",
-        ["d.csv", "row 1", "column 'id' of t.csv has no id 'p3'", "apply the decisions to the table"];
-    output_over_an_input: "an output that is a file the command reads", |f| {
+        ["d.csv", "row 1", "column 'id' of t.csv has no ID 'p3'", "apply the decisions to the table"];
+    output_over_an_input: "an output that would overwrite an input", |f| {
             files::table(&f.join("good.csv"), "");
             fs::write(f.join("d.csv"), "row,action,label\n1,drop,\n").unwrap();
         }, "clean good.csv d.csv --label churned --out ./d.csv",
-        ["--out ./d.csv", "the file of decisions itself (d.csv)", "write to another file"];
-    output_over_a_run: "an output that is one of a run's own files", |f| {
+        ["--out ./d.csv", "the decision file itself (d.csv)", "write to another file"];
+    output_over_a_run: "an output that would overwrite a file of a run", |f| {
             files::run(f);
             fs::rename(f.join("run"), f.join("other")).unwrap();
             files::run(f);
         }, "predict run good.csv --out other/margins.parquet",
-        ["--out other/margins.parquet", "make up the run", "write to another file"];
+        ["--out other/margins.parquet", "margins.parquet belongs to the run", "write to another file"];
     two_outputs_in_one_file: "two outputs in one file", |f| files::table(&f.join("good.csv"), ""),
         "audit good.csv --label churned --folds 2 --out p.npy --probabilities-out p.npy",
-        ["--probabilities-out p.npy", "--out p.npy", "a file of its own"];
+        ["--probabilities-out p.npy", "--out p.npy", "its own file"];
 }

@@ -102,9 +102,9 @@ fn listing(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn the_document_is_up_to_date() {
     let mut text = String::from(
-        "# Bad input\n\nWhat the command says to each kind of bad input. It ends with exit code 2, writes nothing half, \
-         and with `--json` puts\nthe same message into an object on standard output. Rows count from 0, lines of a text \
-         file from 1.\n\nThis page is made by `crates/cmrm-cli/tests/bad_input`, which runs every case.\n",
+        "# Bad input\n\nHow the command answers each kind of bad input. It exits with code 2, leaves no half-written files, \
+         and with `--json`\nalso prints the message as an object on standard output. Rows count from 0, lines of a text \
+         file from 1.\n\n`crates/cmrm-cli/tests/bad_input` runs every case and writes this page.\n",
     );
     for case in CASES {
         let command = case.command.strip_prefix("$ ").map_or_else(|| format!("cmrm {}", case.command), str::to_owned);

@@ -204,8 +204,8 @@ impl ColumnFit {
         }
         if self.missing > 0 {
             let with = match &fill {
-                Some(Fill::Level(level)) => format!("the most frequent name, '{}'", counted[*level].0),
-                _ => "a category of its own".to_string(),
+                Some(Fill::Level(level)) => format!("the most frequent category, '{}'", counted[*level].0),
+                _ => "a separate category".to_string(),
             };
             notes.push(Note::Imputed { column: self.name.clone(), cells: self.missing, with });
         }

@@ -24,7 +24,7 @@ impl Fitter {
     /// Settles the columns from the first chunk, without learning from it yet.
     pub fn new(first: &Features, options: &PreprocessOptions) -> Result<Self> {
         if options.max_levels == 0 {
-            return Err(Error::option("max-levels is 0; at least one name of a column must count"));
+            return Err(Error::option("max-levels is 0; keep at least one category per column"));
         }
         let (names, kinds, unnamed, inputs) = match first {
             Features::Table(table) => {
@@ -138,7 +138,7 @@ impl Fitter {
         };
         if pipeline.width() == 0 {
             return Err(Error::new(Problem::Empty("the set of features".into()))
-                .way_out("every column is constant on the training rows or ignored: check the columns"));
+                .way_out("every column is ignored or constant on the training rows; check the columns"));
         }
         Ok((pipeline, notes))
     }

@@ -111,7 +111,7 @@ impl Preprocess {
                 found: version.format,
                 supported: u64::from(FORMAT),
             })
-            .way_out("use the program's version that wrote it, or fit again"));
+            .way_out("use the version that wrote it, or fit again"));
         }
         let pipeline: Preprocess = serde_json::from_str(text).map_err(malformed)?;
         pipeline.check()?;
@@ -127,7 +127,7 @@ impl Preprocess {
             return Err(Error::malformed("preprocessing", "the numbers of columns do not agree"));
         }
         if self.width() == 0 {
-            return Err(Error::malformed("preprocessing", "it yields no feature"));
+            return Err(Error::malformed("preprocessing", "it produces no features"));
         }
         Ok(())
     }

@@ -96,14 +96,12 @@ fn together(notes: &[&Note]) -> String {
         }
     }
     let what = match notes[0] {
-        Note::Constant { .. } => "columns have a single value, or none, on the training rows and were dropped".into(),
+        Note::Constant { .. } => "columns have at most one value on the training rows and were dropped".into(),
         Note::Imputed { .. } => format!("columns had {total} missing cells, which were filled in"),
-        Note::UnknownCategories { .. } => format!("columns have {total} cells with names that the model does not know"),
-        Note::RareCategories { .. } => {
-            "columns have more names than count; the rarer ones are treated as unknown".into()
-        }
+        Note::UnknownCategories { .. } => format!("columns have {total} cells with categories unknown to the model"),
+        Note::RareCategories { .. } => "columns have too many categories; the rarer ones are treated as unknown".into(),
         Note::LooksLikeRowNumber { .. } => {
-            "columns count the rows and look like identifiers; consider ignoring them".into()
+            "columns number the rows and look like row IDs; consider ignoring them".into()
         }
         // These speak for all columns, and there is one of them.
         note @ (Note::ExtraColumns { .. } | Note::MatchedByPosition) => return note.to_string(),
@@ -126,23 +124,25 @@ impl fmt::Display for Note {
             Note::UnknownCategories { column, cells, examples } => {
                 write!(
                     f,
-                    "column '{column}': {cells} cells with names that the model does not know, such as {}",
+                    "column '{column}': {cells} cells with categories unknown to the model, such as {}",
                     quoted(examples)
                 )
             }
             Note::RareCategories { column, found, kept } => {
                 write!(
                     f,
-                    "column '{column}' has {found} names; the {kept} most frequent count, the others are treated as unknown"
+                    "column '{column}' has {found} categories; the {kept} most frequent are kept, the others treated as unknown"
                 )
             }
             Note::LooksLikeRowNumber { column } => {
-                write!(f, "column '{column}' counts the rows and looks like an identifier; consider ignoring it")
+                write!(f, "column '{column}' numbers the rows and looks like a row ID; consider ignoring it")
             }
             Note::ExtraColumns { columns } => {
                 write!(f, "{} columns are not used by the model: {}", columns.len(), quoted(columns))
             }
-            Note::MatchedByPosition => f.write_str("columns were matched by position, since one side has no names"),
+            Note::MatchedByPosition => {
+                f.write_str("columns were matched by position because one side has no column names")
+            }
         }
     }
 }
@@ -164,7 +164,7 @@ mod tests {
         let many: Vec<Note> = (0..50).flat_map(|at| [constant(at), filled(at)]).collect();
         let words = in_words(&many);
         assert_eq!(words.len(), 2);
-        assert!(words[0].starts_with("50 columns have a single value"), "{}", words[0]);
+        assert!(words[0].starts_with("50 columns have at most one value"), "{}", words[0]);
         assert!(words[0].ends_with("'g7' and 42 more"), "{}", words[0]);
         assert!(words[1].starts_with("50 columns had 100 missing cells, which were filled in: 'g0'"), "{}", words[1]);
     }

@@ -247,9 +247,9 @@ pub(super) fn imputed(plan: &ColumnPlan, cells: u64) -> Note {
     let with = match &plan.fill {
         Some(Fill::Number(_)) => "the training rows' typical value".to_string(),
         Some(Fill::Level(level)) => {
-            format!("the most frequent name, '{}'", plan.levels().get(*level).map_or("", String::as_str))
+            format!("the most frequent category, '{}'", plan.levels().get(*level).map_or("", String::as_str))
         }
-        _ => "a category of its own".to_string(),
+        _ => "a separate category".to_string(),
     };
     Note::Imputed { column: plan.name.clone(), cells, with }
 }

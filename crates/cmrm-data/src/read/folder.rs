@@ -60,7 +60,7 @@ fn read_folder(folder: &Path, options: &ReadOptions) -> Result<Input> {
         if pieces { "data_batch" } else { "train" }.to_string()
     });
     if names.is_empty() {
-        return Err(Error::new(Problem::Empty("the folder, as far as known arrays go,".into()))
+        return Err(Error::new(Problem::Empty("the set of known arrays in the folder".into()))
             .way_out("put features.npy and labels.npy there, or name a file"));
     }
     let chosen = choose(&names, &options.arrays)?;

@@ -74,7 +74,7 @@ impl Format {
             head if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) => Format::Csv,
             _ if TEXT_ENDINGS.iter().any(|ending| name.trim_end_matches(".gz").ends_with(ending)) => Format::Csv,
             head if head.contains(&0) => {
-                return Err(Error::malformed("data", "its first bytes belong to no known format")
+                return Err(Error::malformed("data", "its first bytes match no known format")
                     .in_file(source.name())
                     .way_out("state the format: csv, parquet, npy, npz, idx, cifar10 or cifar100"));
             }
@@ -98,7 +98,7 @@ impl FromStr for Format {
         let wanted = if matches!(text, "tsv" | "txt") { "csv" } else { text };
         Format::ALL.into_iter().find(|format| format.name() == wanted).ok_or_else(|| {
             let names = Format::ALL.map(Format::name).join(", ");
-            Error::option(format!("'{text}' is not a format; the formats are {names}"))
+            Error::option(format!("unknown format '{text}'; expected one of {names}"))
         })
     }
 }

@@ -125,7 +125,7 @@ fn read_label_table(source: &Source, options: &ReadOptions) -> Result<Column> {
         (Some(label), _) => label.resolve(&names).map_err(|error| error.in_file(source.name()))?,
         (None, [_]) => 0,
         (None, _) => {
-            return Err(Error::option(format!("the file of labels has {} columns", names.len()))
+            return Err(Error::option(format!("the label file has {} columns", names.len()))
                 .in_file(source.name())
                 .way_out(format!("name the label column: {}", crate::error::quoted(&names))));
         }
@@ -156,5 +156,5 @@ fn no_columns(source: &Source, options: &ReadOptions, format: Format) -> Error {
     let column = options.label.as_ref().or(options.id.as_ref()).map_or("", |column| column.0.as_str());
     Error::option(format!("a file of format {format} has no column '{column}'"))
         .in_file(source.name())
-        .way_out("give the labels as an array of the same archive or folder, or as a file of their own")
+        .way_out("give the labels as an array of the same archive or folder, or in a separate file")
 }

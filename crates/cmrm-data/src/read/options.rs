@@ -108,7 +108,7 @@ impl ReadOptions {
         let label = self.label.as_ref().map(|label| label.resolve(&names)).transpose()?;
         let id = self.id.as_ref().map(|id| id.resolve(&names)).transpose()?;
         if let (Some(label), true) = (label, label == id) {
-            return Err(Error::option(format!("column '{}' cannot be both label and row name", names[label])));
+            return Err(Error::option(format!("column '{}' cannot be both label and row ID", names[label])));
         }
         let features: Vec<usize> = (0..names.len()).filter(|&at| Some(at) != label && Some(at) != id).collect();
         if unnamed {
@@ -184,7 +184,7 @@ pub(crate) fn assemble(
     }
     if features.is_empty() {
         return Err(Error::new(Problem::Empty("the list of feature columns".into()))
-            .way_out("at least one column must be neither label, row name nor ignored"));
+            .way_out("at least one column must be neither label, row ID nor ignored"));
     }
     let table = Table::new(features)?.with_skipped(skipped);
     Ok((if unnamed { table.without_names() } else { table }, labels, ids))

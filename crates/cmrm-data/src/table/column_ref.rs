@@ -88,11 +88,8 @@ mod tests {
             assert_eq!(ColumnRef::from(wanted).resolve(&names).unwrap(), position, "{wanted}");
         }
         let message = |wanted: &str| ColumnRef::from(wanted).resolve(&names).unwrap_err().to_string();
-        assert_eq!(
-            message("lable"),
-            "there is no column 'lable', did you mean 'label'?; the columns are 'a', '2', 'label'"
-        );
-        assert_eq!(message("3"), "there is no column '3'; there are 3 columns: use 0 to 2, or -3 to -1 from the end");
+        assert_eq!(message("lable"), "no column 'lable', did you mean 'label'?; the columns are 'a', '2', 'label'");
+        assert_eq!(message("3"), "no column '3'; there are 3 columns: use 0 to 2, or -3 to -1 from the end");
         assert!(ColumnRef::from("-9223372036854775808").resolve(&names).is_err());
         assert!(message("Label ").contains("did you mean 'label'?"));
     }

@@ -36,7 +36,7 @@ pub(super) fn wrong_columns(found: usize, expected: usize) -> String {
 pub(super) fn select_csv(file: &[u8], columns: &[&str]) -> Result<Vec<i64>, String> {
     let (header, rows) = parse(file)?;
     let place =
-        |name: &&str| header.iter().position(|title| title == name).ok_or_else(|| format!("no column named '{name}'"));
+        |name: &&str| header.iter().position(|title| title == name).ok_or_else(|| format!("no column '{name}'"));
     let places = columns.iter().map(place).collect::<Result<Vec<_>, _>>()?;
     Ok(rows.chunks_exact(header.len()).flat_map(|row| places.iter().map(|&index| row[index])).collect())
 }

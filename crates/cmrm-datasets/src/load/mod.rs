@@ -83,7 +83,7 @@ impl Place<'_> {
         };
         if data.len() != known {
             let reason = format!(
-                "{} bytes, {known} when it was fetched; run `cmrm data fetch {}` again",
+                "{} bytes, but {known} when it was fetched; run `cmrm data fetch {}` again",
                 data.len(),
                 self.entry.name
             );
@@ -125,7 +125,7 @@ fn relabelled(base: Named, place: &Place, file: &'static str, clean: &str, colum
     // The order of the images is all that ties the labels to them.
     let same = base.train.labels.as_ref().is_some_and(|labels| codes(labels) == codes(&clean));
     if !same {
-        return Err(content(&path, format!("its clean labels are not those of {}", base.entry.name)));
+        return Err(content(&path, format!("its clean labels differ from those of {}", base.entry.name)));
     }
     Ok(Named { entry: place.entry, train: base.train.with_labels(noisy)?, clean: Some(clean), ..base })
 }
@@ -152,7 +152,7 @@ fn no_choice(entry: &'static Entry, labels: Option<&str>) -> Result<()> {
     if labels.is_none() {
         Ok(())
     } else {
-        Err(unknown_labels(entry, labels, std::iter::once("one kind only: leave it out")))
+        Err(unknown_labels(entry, labels, std::iter::once("one kind only; leave out the name")))
     }
 }
 

@@ -149,7 +149,7 @@ fn a_wrong_checksum_places_nothing() {
     let message = error.to_string();
     assert!(matches!(error, Error::Checksum { .. }), "{message}");
     assert!(message.contains(expected) && message.contains(sha256(b"not the file")), "{message}");
-    assert!(message.contains("nothing was put in the cache") && message.contains("--from DIR"), "{message}");
+    assert!(message.contains("nothing was cached") && message.contains("--from DIR"), "{message}");
     assert_eq!(placed(&cache, entry), [""; 0]);
 }
 

@@ -27,7 +27,7 @@ pub struct Decided {
 pub fn apply_decisions(set: &mut ImageSet, path: &Path) -> Result<Decided> {
     let table = read_text(&Source::file(path))?;
     let column = |name: &str| -> Result<&Column> {
-        let missing = || format!("there is no column '{name}'; the columns are 'row', 'action' and 'label'");
+        let missing = || format!("no column '{name}'; a decision file has the columns 'row', 'action' and 'label'");
         table.column(name).ok_or_else(|| Error::in_file(path, missing()))
     };
     let (rows, actions, labels) = (column("row")?, column("action")?, column("label")?);
@@ -41,17 +41,17 @@ pub fn apply_decisions(set: &mut ImageSet, path: &Path) -> Result<Decided> {
         let (row, id) = (text(rows), ids.map(text).unwrap_or_default());
         let at = if places.is_empty() || id.is_empty() {
             let Some(at) = row.parse().ok().filter(|&at: &usize| at < seen.len()) else {
-                return Err(refuse(format!("there is no image '{row}'; there are {}, from 0", seen.len())));
+                return Err(refuse(format!("unknown image '{row}'; there are {}, counted from 0", seen.len())));
             };
             at
         } else {
             let Some(&at) = places.get(&id) else {
-                return Err(refuse(format!("there is no image file '{id}'; decide on the images that are there")));
+                return Err(refuse(format!("unknown image file '{id}'; delete this decision, or restore the file")));
             };
             at
         };
         if std::mem::replace(&mut seen[at], true) {
-            return Err(refuse(format!("image {at} has a decision already")));
+            return Err(refuse(format!("image {at} has two decisions; delete one of them")));
         }
         let (given, own) = (given_labels.map(text).unwrap_or_default(), &set.classes[set.train.labels[at] as usize]);
         if !given.is_empty() && given != *own {
@@ -67,7 +67,7 @@ pub fn apply_decisions(set: &mut ImageSet, path: &Path) -> Result<Decided> {
                 let label = text(labels);
                 let Some(class) = set.classes.iter().position(|class| *class == label) else {
                     let near = closest(&label, &set.classes).first().map(|near| format!(", did you mean '{near}'?"));
-                    return Err(refuse(format!("there is no class '{label}'{}", near.unwrap_or_default())));
+                    return Err(refuse(format!("unknown class '{label}'{}", near.unwrap_or_default())));
                 };
                 set.train.labels[at] = class as u32;
                 decided.relabelled += 1;

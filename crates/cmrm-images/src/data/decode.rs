@@ -41,7 +41,7 @@ pub(super) fn decode(files: &[PathBuf], side: Option<usize>) -> Result<Images> {
         let more = bad.len().saturating_sub(NAMED);
         let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
         return Err(Error::settings(format!(
-            "{} of {} files cannot be read; mend them or move them away:\n{}{more}",
+            "{} of {} files cannot be read; repair or remove them:\n{}{more}",
             bad.len(),
             files.len(),
             bad[..bad.len().min(NAMED)].join("\n")
@@ -76,7 +76,7 @@ fn pack(files: &[PathBuf], decoded: &[Decoded]) -> Result<Images> {
         return Err(Error::in_file(
             &files[at],
             format!(
-                "{w}×{h} pixels, and {} has {width}×{height}; give a size (`size` in a plan, --size), to which all are scaled and cut",
+                "{w}×{h} pixels, but {} has {width}×{height}; set a common size (`size` in a plan, --size)",
                 files[0].display()
             ),
         ));

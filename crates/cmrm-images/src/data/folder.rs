@@ -24,16 +24,13 @@ pub fn is_image_folder(folder: &Path) -> bool {
 /// Reads it. Images come in the order of their paths.
 pub(super) fn read_folder(folder: &Path, side: Option<usize>) -> Result<ImageSet> {
     let Some(test) = TEST.into_iter().find(|name| folder.join(name).is_dir()) else {
-        return Err(Error::in_file(folder, "a folder 'train' but none to judge by; name it 'test' or 'val'"));
+        return Err(Error::in_file(folder, "has a folder 'train' but no folder 'test' or 'val'; add one"));
     };
     let mut given = labels_file(folder)?;
     let train = list(folder, "train", &mut given)?;
     let test = list(folder, test, &mut given)?;
     if let Some(file) = given.keys().next() {
-        return Err(Error::in_file(
-            &folder.join(LABELS),
-            format!("there is no image '{file}' in {}", folder.display()),
-        ));
+        return Err(Error::in_file(&folder.join(LABELS), format!("no image '{file}' in {}", folder.display())));
     }
     let mut classes: Vec<String> = train.iter().map(|(_, label)| label.clone()).collect();
     classes.sort_unstable();
@@ -54,7 +51,7 @@ fn labels_file(folder: &Path) -> Result<BTreeMap<String, String>> {
     };
     let column = |name: &str| {
         let missing =
-            || Error::in_file(&path, format!("there is no column '{name}'; the columns are 'file' and 'label'"));
+            || Error::in_file(&path, format!("no column '{name}'; the file needs the columns 'file' and 'label'"));
         table.column(name).ok_or_else(missing)
     };
     let (files, labels) = (column("file")?, column("label")?);
@@ -64,7 +61,7 @@ fn labels_file(folder: &Path) -> Result<BTreeMap<String, String>> {
             return Err(Error::in_file(&path, format!("row {row}: file or label is missing")));
         };
         if given.insert(file.replace('\\', "/"), label.into_owned()).is_some() {
-            return Err(Error::in_file(&path, format!("row {row}: '{file}' has a label already")));
+            return Err(Error::in_file(&path, format!("row {row}: '{file}' has two labels; delete one of them")));
         }
     }
     Ok(given)
@@ -77,8 +74,7 @@ fn list(folder: &Path, part: &str, given: &mut BTreeMap<String, String>) -> Resu
         let path = format!("{part}/{name}");
         if !is_folder {
             let Some(label) = given.remove(&path) else {
-                let way_out =
-                    format!("an image without a label; put it into the folder of its class, or name it in {LABELS}");
+                let way_out = format!("an image without a label; put it into a class folder, or list it in {LABELS}");
                 return Err(Error::in_file(&folder.join(&path), way_out));
             };
             found.push((path, label));
@@ -89,7 +85,7 @@ fn list(folder: &Path, part: &str, given: &mut BTreeMap<String, String>) -> Resu
             if is_folder {
                 return Err(Error::in_file(
                     &folder.join(&image),
-                    "a folder inside the folder of a class; expected images",
+                    "a folder inside a class folder; expected images only",
                 ));
             }
             let label = given.remove(&image).unwrap_or_else(|| name.clone());
@@ -97,7 +93,7 @@ fn list(folder: &Path, part: &str, given: &mut BTreeMap<String, String>) -> Resu
         }
     }
     if found.is_empty() {
-        return Err(Error::in_file(&folder.join(part), "no images here; expected a folder for every class"));
+        return Err(Error::in_file(&folder.join(part), "no images; expected one folder per class"));
     }
     found.sort_unstable();
     Ok(found)
@@ -111,7 +107,7 @@ fn entries(folder: &Path) -> Result<Vec<(String, bool)>> {
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-            return Err(Error::in_file(&path, "a name that is not UTF-8; rename it"));
+            return Err(Error::in_file(&path, "the name is not valid UTF-8; rename the file"));
         };
         if name.starts_with('.') {
             continue;
@@ -119,7 +115,7 @@ fn entries(folder: &Path) -> Result<Vec<(String, bool)>> {
         let is_folder = path.is_dir();
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
         if !is_folder && !["jpg", "jpeg", "png"].contains(&extension.as_str()) {
-            return Err(Error::in_file(&path, "neither .jpg, .jpeg nor .png; convert it or move it away"));
+            return Err(Error::in_file(&path, "not a .jpg, .jpeg or .png file; convert or remove it"));
         }
         found.push((name.to_owned(), is_folder));
     }
@@ -129,7 +125,7 @@ fn entries(folder: &Path) -> Result<Vec<(String, bool)>> {
 fn load(folder: &Path, listed: Vec<(String, String)>, classes: &[String], side: Option<usize>) -> Result<Images> {
     let files: Vec<PathBuf> = listed.iter().map(|(path, _)| folder.join(path)).collect();
     let index = |(file, label): (&PathBuf, &String)| {
-        let unknown = || Error::in_file(file, format!("its class '{label}' has no image to train on"));
+        let unknown = || Error::in_file(file, format!("its class '{label}' has no training image"));
         classes.binary_search(label).map(|class| class as u32).map_err(|_| unknown())
     };
     let labels = files.iter().zip(listed.iter().map(|(_, label)| label)).map(index).collect::<Result<_>>()?;

@@ -88,12 +88,12 @@ impl ImageSet {
     pub(crate) fn check(self) -> Result<Self> {
         let (train, test) = (&self.train, &self.test);
         if train.is_empty() || test.is_empty() {
-            return Err(Error::settings("the data has no images to train on, or none to judge by"));
+            return Err(Error::settings("the data has no training images or no test images"));
         }
         let shape = |images: &Images| (images.height, images.width, images.channels);
         if shape(train) != shape(test) {
             return Err(Error::settings(format!(
-                "training images are {:?} (height, width, channels) and test images {:?}",
+                "training images are {:?} (height, width, channels), but test images are {:?}",
                 shape(train),
                 shape(test)
             )));

@@ -17,7 +17,7 @@ pub fn read_images(folder: &Path, side: Option<usize>) -> Result<ImageSet> {
         return read_folder(folder, side);
     }
     if side.is_some() {
-        return Err(Error::in_file(folder, "`size` is for folders of image files; this data has its own size"));
+        return Err(Error::in_file(folder, "`size` applies to folders of image files only; leave it out"));
     }
     let holds = |name: &str| folder.join(name).is_file();
     let idx = holds("t10k-images-idx3-ubyte") || holds("t10k-images-idx3-ubyte.gz");
@@ -52,7 +52,7 @@ fn images_of(input: Input, classes: Option<&[String]>) -> Result<(Images, Vec<St
     let options = LabelOptions { classes: classes.map(<[String]>::to_vec), ..LabelOptions::default() };
     let labelled = input.encode_labels(&options)?;
     let Features::Array(array) = input.features else {
-        return Err(Error::settings(format!("{}: a table, not images", input.source)));
+        return Err(Error::settings(format!("{}: a table, expected images", input.source)));
     };
     let (channels, height, width, channels_last) = match array.image() {
         Some(shape) => (shape.channels, shape.height, shape.width, shape.channels_last),
@@ -60,7 +60,7 @@ fn images_of(input: Input, classes: Option<&[String]>) -> Result<(Images, Vec<St
             let side = (array.width() as f64).sqrt().round() as usize;
             if side * side != array.width() {
                 return Err(Error::settings(format!(
-                    "{}: rows of {} numbers are no images",
+                    "{}: rows of {} numbers are not images",
                     input.source,
                     array.width()
                 )));
@@ -93,5 +93,5 @@ fn coarse_classes(folder: &Path, fine: &[u32], classes: usize) -> Result<Vec<u32
     for (&fine, &coarse) in fine.iter().zip(&coarse) {
         coarse_of[fine as usize] = Some(coarse);
     }
-    coarse_of.into_iter().collect::<Option<_>>().ok_or_else(|| Error::in_file(&path, "a class has no image here"))
+    coarse_of.into_iter().collect::<Option<_>>().ok_or_else(|| Error::in_file(&path, "a class has no image"))
 }

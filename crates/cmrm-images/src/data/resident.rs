@@ -44,7 +44,7 @@ impl Normalisation {
                 (vec![0.4914, 0.4822, 0.4465], vec![0.2023, 0.1994, 0.2010])
             }
             Normalisation::Authors => {
-                return Err(Error::settings("the authors' normalisation is for three channels; choose 'data'"));
+                return Err(Error::settings("the authors' normalisation needs three channels; use 'data'"));
             }
         };
         Ok(Scaling {
@@ -82,7 +82,7 @@ impl Resident {
     pub fn new(images: &Images, scaling: &Scaling, padding: usize, device: Device) -> Result<Self> {
         if scaling.mean.len() != images.channels {
             let (found, expected) = (images.channels, scaling.mean.len());
-            return Err(Error::settings(format!("images have {found} channels, and those trained on have {expected}")));
+            return Err(Error::settings(format!("the images have {found} channels, the training images {expected}")));
         }
         let [height, width, channels] = [images.height, images.width, images.channels].map(|side| side as i64);
         let (rows, pad) = (images.len(), padding as i64);

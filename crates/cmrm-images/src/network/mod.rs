@@ -62,7 +62,7 @@ impl Network {
         let least = architecture.smallest_side();
         if side < least {
             return Err(Error::settings(format!(
-                "images have a side of {side} pixels, and {architecture:?} needs at least {least}"
+                "the images have a side of {side} pixels, but {architecture:?} needs at least {least}"
             )));
         }
         let mut layout = Layout::default();

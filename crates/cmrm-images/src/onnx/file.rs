@@ -23,23 +23,23 @@ pub(super) fn read(path: &Path, onnx: &Onnx) -> Result<ModelProto> {
     match bytes.as_slice() {
         [] => return refuse("an empty file"),
         [b'P', b'K', 3, 4, ..] => {
-            return refuse("a zip archive, as PyTorch's own files are; torch.onnx.export writes a model as ONNX");
+            return refuse("a zip archive, perhaps a PyTorch checkpoint; export the model with torch.onnx.export");
         }
         bytes if bytes.starts_with(b"version https://git-lfs") => {
-            return refuse("the place holder of a file that Git LFS keeps; `git lfs pull` brings the model");
+            return refuse("a Git LFS pointer; fetch the model with `git lfs pull`");
         }
         _ => {}
     }
     let Ok(model) = onnx.proto_model_for_read(&mut bytes.as_slice()) else {
         return refuse(if bytes[0] == FIRST_FIELD {
-            "an ONNX model that is cut short or damaged; fetch or export it again"
+            "a truncated or damaged ONNX model; download or export it again"
         } else {
             "not an ONNX model"
         });
     };
     match &model.graph {
         Some(graph) if !graph.node.is_empty() && model.opset_import.is_empty() => {
-            refuse("an ONNX model that is cut short: it does not say which operators it uses; fetch or export it again")
+            refuse("a truncated ONNX model without its operator list; download or export it again")
         }
         Some(graph) if !graph.node.is_empty() => Ok(model),
         _ => refuse("not an ONNX model: it has no operators"),
@@ -51,7 +51,7 @@ pub(super) fn read(path: &Path, onnx: &Onnx) -> Result<ModelProto> {
 pub(super) fn keep(path: &Path, graph: &mut GraphProto, wanted: Option<&str>) -> Result<String> {
     let first = graph.output.first().map(|output| output.name.clone());
     let Some(name) = wanted.map(str::to_owned).or(first) else {
-        return Err(Error::in_file(path, "the model names no output; choose a tensor with --output"));
+        return Err(Error::in_file(path, "the model has no named output; choose a tensor with --output"));
     };
     let made: Vec<&str> = graph.node.iter().flat_map(made_by).collect();
     if !made.contains(&name.as_str()) {

@@ -40,9 +40,13 @@ impl InputSpec {
         let [input] = inputs[..] else {
             let names: Vec<String> = inputs.iter().map(|input| format!("'{}'", input.name)).collect();
             return Err(refuse(match names.len() {
-                0 => "what is wanted of the model does not depend on its input".into(),
+                0 => "the chosen tensor does not depend on the model's input".into(),
                 _ => {
-                    format!("the model wants {} inputs ({}), and there is only an image", names.len(), names.join(", "))
+                    format!(
+                        "the model has {} inputs ({}), but only an image is available",
+                        names.len(),
+                        names.join(", ")
+                    )
                 }
             }));
         };
@@ -57,7 +61,7 @@ impl InputSpec {
             Ok(DataType::Uint8) => DatumType::U8,
             other => {
                 let kind = other.map_or("unknown", |kind| kind.as_str_name());
-                return Err(refuse(format!("the input '{name}' holds {kind}; images are floats or bytes (UINT8)")));
+                return Err(refuse(format!("the input '{name}' has type {kind}; expected floats or bytes (UINT8)")));
             }
         };
         let lengths = stated.shape.as_ref().map_or_else(|| vec![None; 4], lengths);
@@ -75,7 +79,7 @@ impl InputSpec {
             (Layout::Nhwc, fourth, second, third)
         } else {
             return Err(refuse(format!(
-                "the input '{name}' is {}; neither the second nor the last length is that of one or three channels",
+                "the input '{name}' is {}; expected one or three channels in the second or last dimension",
                 shown(&lengths)
             )));
         };

@@ -71,7 +71,7 @@ impl OnnxModel {
         let channels = self.input.channels.unwrap_or(images.channels);
         if images.channels != channels && images.channels != 1 {
             let (found, name) = (images.channels, &self.input.name);
-            let why = format!("the input '{name}' has {channels} channels, and the images have {found}");
+            let why = format!("the input '{name}' has {channels} channels, but the images have {found}");
             return Err(Error::in_file(&self.path, why));
         }
         let pixels = Pixels::new(&self.options.preparation, self.input.layout, channels)?;
@@ -88,7 +88,7 @@ impl OnnxModel {
             Some([rows, rest @ ..]) if *rows == batch => rest.iter().product(),
             _ => {
                 let (name, made) = (&self.output, &fact.shape);
-                let why = format!("the tensor '{name}' is {made:?}, not one row for each of {batch} images");
+                let why = format!("the tensor '{name}' is {made:?}, expected one row for each of {batch} images");
                 return Err(Error::in_file(&self.path, why));
             }
         };
@@ -103,12 +103,12 @@ impl OnnxModel {
         }
         let way_out = match wanted_height == wanted_width {
             true => format!("--size {wanted_height} scales them"),
-            false => "scale them so before".into(),
+            false => "scale the images first".into(),
         };
         Err(Error::in_file(
             &self.path,
             format!(
-                "the input '{name}' is {wanted_height}×{wanted_width} pixels, and images are {height}×{width}; {way_out}"
+                "the input '{name}' is {wanted_height}×{wanted_width} pixels, but the images are {height}×{width}; {way_out}"
             ),
         ))
     }

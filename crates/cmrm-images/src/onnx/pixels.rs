@@ -39,13 +39,13 @@ impl Pixels {
             1 => Ok(vec![given[0]; channels]),
             count if count == channels => Ok(given.to_vec()),
             count => {
-                Err(Error::settings(format!("--{flag} has {count} numbers, and the model sees {channels} channels")))
+                Err(Error::settings(format!("--{flag} has {count} numbers, but the model has {channels} channels")))
             }
         };
         let mean = spread("mean", &wanted.mean, IMAGENET[0], 0.0)?;
         let deviation = spread("std", &wanted.deviation, IMAGENET[1], 1.0)?;
         if mean.iter().chain(&deviation).any(|number| !number.is_finite()) || deviation.contains(&0.0) {
-            return Err(Error::settings("--mean and --std are finite numbers, and --std is not 0"));
+            return Err(Error::settings("--mean and --std must be finite, and --std must not be 0"));
         }
         Ok(Pixels {
             size: wanted.size,

@@ -139,9 +139,7 @@ impl Plan {
         }
         self.check_forks(&runs)?;
         if self.decisions.is_some() && runs.iter().any(|run| run.noise.is_some()) {
-            return Err(Error::settings(
-                "decisions are about the labels as they are; with `decisions`, `noise` is none",
-            ));
+            return Err(Error::settings("`decisions` apply to the original labels; set `noise` to none"));
         }
         for at in 0..runs.len() {
             let mut wanted: Vec<usize> = runs
@@ -162,7 +160,7 @@ impl Plan {
         let in_arm = |error: String| Error::settings(format!("arm '{}': {error}", arm.name));
         let plain = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
         if !plain(&arm.name) || !plain(&self.name) {
-            return Err(in_arm("names of plans and arms are letters, digits, '-', '_' and '.'".into()));
+            return Err(in_arm("names of plans and arms may contain letters, digits, '-', '_' and '.'".into()));
         }
         let noise = arm.noise.as_ref().unwrap_or(&self.noise);
         let noise = match noise.as_str() {
@@ -172,16 +170,14 @@ impl Plan {
         let epochs = arm.epochs.unwrap_or(self.epochs);
         let rates = arm.rates.clone().unwrap_or_else(|| self.rates.clone());
         if epochs == 0 || self.batch < 2 {
-            return Err(in_arm("at least one epoch and a batch of two are needed".into()));
+            return Err(in_arm("needs at least one epoch and a batch of two".into()));
         }
         let ascending = rates.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if rates.first().is_none_or(|first| first.0 != 0)
             || !ascending
             || rates.iter().any(|(_, r)| !r.is_finite() || *r < 0.0)
         {
-            return Err(in_arm(
-                "rates are pairs of an epoch and a rate: the first epoch is 0, the others ascend".into(),
-            ));
+            return Err(in_arm("rates are pairs of epoch and rate, with ascending epochs from 0".into()));
         }
         let envelope = match &arm.envelope {
             None => None,
@@ -236,13 +232,13 @@ impl Plan {
                 return refuse(&format!("no such arm with seed {}", run.seed));
             };
             if parent.arm == run.arm || parent.fork.is_some() {
-                return refuse("it must be another arm that is no fork itself");
+                return refuse("it must be another arm that is not a fork itself");
             }
             if parent.noise != run.noise || parent.is_cosine() != run.is_cosine() {
                 return refuse("both arms need the same noise and the same kind of classifier");
             }
             if fork.epoch == 0 || fork.epoch > parent.epochs || fork.epoch >= run.epochs {
-                return refuse("the fork's epoch must be one that the parent reaches and the arm goes beyond");
+                return refuse("the fork's epoch must be within the parent's epochs and before the arm's last");
             }
         }
         Ok(())

@@ -85,7 +85,10 @@ pub fn read(path: &Path, into: &[(&str, &Tensor)]) -> Result<Progress> {
     let text = text.ok_or_else(|| Error::in_file(path, "not a checkpoint of this program"))?;
     let progress: Progress = serde_json::from_str(text).map_err(|error| Error::in_file(path, error))?;
     if progress.format != FORMAT {
-        return Err(Error::in_file(path, format!("format {}, this version reads {FORMAT}", progress.format)));
+        return Err(Error::in_file(
+            path,
+            format!("format {}, this version reads {FORMAT}; delete it to start over", progress.format),
+        ));
     }
     let file = SafeTensors::deserialize(&bytes).map_err(|error| Error::in_file(path, error))?;
     for (name, tensor) in into {

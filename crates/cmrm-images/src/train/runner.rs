@@ -143,7 +143,7 @@ fn run(spec: &RunSpec, data: &Prepared, control: &Control<'_>, queue: &Queue) ->
         let failed_before = training.graph_failure.is_some();
         training.epoch()?;
         if let (Some(why), false) = (&training.graph_failure, failed_before) {
-            (control.say)(&format!("{}: no graph, one kernel at a time: {why}", spec.folder()));
+            (control.say)(&format!("{}: no CUDA graph, launching kernels one at a time: {why}", spec.folder()));
         }
         let done = training.progress.epoch;
         if spec.judge_every > 0 && done.is_multiple_of(spec.judge_every) && done < spec.epochs {

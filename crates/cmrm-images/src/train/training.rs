@@ -57,7 +57,7 @@ impl Training {
         let network = Network::new(spec.network, channels, height.min(width), classes, spec.is_cosine())?;
         let parameters = network.parameters(spec.seed, device, spec.precision == Precision::Mixed);
         if spec.batch > images.len() {
-            let reason = format!("a batch of {} images, and there are only {}", spec.batch, images.len());
+            let reason = format!("a batch of {} images, but there are only {}", spec.batch, images.len());
             return Err(Error::settings(reason));
         }
         let shape = [height, width, channels];
@@ -148,7 +148,7 @@ impl Training {
         self.progress.epochs.push(EpochMetrics { stats, seconds, test_accuracy: None, mean_set_size: None });
         if sums.iter().any(|sum| !sum.is_finite()) {
             return Err(Error::settings(format!(
-                "{}: the loss is no longer a number after epoch {}; lower the learning rate or lambda",
+                "{}: the loss is not finite after epoch {}; lower the learning rate or lambda",
                 self.spec.folder(),
                 self.progress.epoch
             )));

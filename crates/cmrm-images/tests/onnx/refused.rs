@@ -42,7 +42,7 @@ fn a_model_that_is_cut_short() {
     let whole = small(&network("image"), &[planes(OPEN)], &[logits()]);
     for kept in [whole.len() / 10, whole.len() / 2, whole.len() - 1, whole.len() - 3] {
         let message = refused(&whole[..kept], OnnxOptions::default());
-        assert!(message.contains("cut short"), "{kept} of {} bytes: {message}", whole.len());
+        assert!(message.contains("truncated"), "{kept} of {} bytes: {message}", whole.len());
     }
 }
 
@@ -76,7 +76,7 @@ fn inputs_that_are_no_images() {
     assert!(message.contains("?×7×8×8"), "{message}");
     let int64 = 7;
     let message = one(value("image", int64, &[OPEN, Some(3), Some(8), Some(8)]));
-    assert!(message.contains("holds INT64"), "{message}");
+    assert!(message.contains("has type INT64"), "{message}");
     let both = [planes(OPEN), value("mask", FLOAT, &[OPEN, Some(1)])];
     let message =
         refused(&small(&[node("Add", &["image", "mask"], "logits", &[])], &both, &[logits()]), OnnxOptions::default());
@@ -89,13 +89,13 @@ fn images_that_do_not_fit() {
     let path = plain(folder.path(), OPEN);
     let message = |options, side, channels| embed(&path, options, &images(2, side, channels)).unwrap_err().to_string();
     let size = message(OnnxOptions::default(), 28, 3);
-    assert!(size.contains("'image' is 8×8 pixels, and images are 28×28; --size 8 scales them"), "{size}");
+    assert!(size.contains("'image' is 8×8 pixels, but the images are 28×28; --size 8 scales them"), "{size}");
     let mut options = OnnxOptions::default();
     options.preparation.mean = vec![0.5, 0.5];
-    assert!(message(options.clone(), SIDE, 3).contains("--mean has 2 numbers, and the model sees 3 channels"));
+    assert!(message(options.clone(), SIDE, 3).contains("--mean has 2 numbers, but the model has 3 channels"));
     options.preparation.mean.clear();
     options.preparation.deviation = vec![0.0];
-    assert!(message(options, SIDE, 3).contains("--std is not 0"));
+    assert!(message(options, SIDE, 3).contains("--std must not be 0"));
 }
 
 #[test]

@@ -51,16 +51,16 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
     let sure: u32 =
         report.confidence.iter().map(|c| most_sure(&c.right) + c.wrong.as_deref().map_or(0, most_sure)).sum();
     let base: u32 = report.confidence.iter().filter_map(|c| c.base.as_deref()).map(most_sure).sum();
-    let others = if left_out > 0 { format!(" The {left_out} smaller classes are left out.") } else { String::new() };
+    let others = if left_out > 0 { format!(" The {left_out} smallest classes are not shown.") } else { String::new() };
     Some(Figure {
         id: "confidence",
-        title: "Probability that each arm gives to the observed label, by observed class".into(),
+        title: "Probability of the observed label under each arm, by observed class".into(),
         alt: format!(
-            "Histograms for {} classes. In the highest bin are {sure} rows by the envelope{}.",
+            "Histograms for {} classes. The highest bin has {sure} rows with the envelope{}.",
             classes.len(),
-            if base > 0 { format!(" and {base} by the base arm") } else { String::new() }
+            if base > 0 { format!(" and {base} with the base arm") } else { String::new() }
         ),
-        note: format!("Training rows, by observed labels, with the kept models; the heights are rows.{others}"),
+        note: format!("Training rows with their observed labels, kept models; heights are numbers of rows.{others}"),
         scene,
     })
 }

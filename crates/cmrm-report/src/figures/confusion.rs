@@ -17,9 +17,9 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
     let scene = if report.sizes.classes.len() <= MATRIX { matrix(report) } else { bars(report) };
     Some(Figure {
         id: "confusion",
-        title: "Given and suggested labels of the rows that look wrong".into(),
+        title: "Given and suggested labels of the suspects".into(),
         alt: format!(
-            "{} of {} training labels look wrong. The most frequent pair is {} given, {} suggested, {} rows.",
+            "{} of {} training labels look wrong. The most frequent pair is given {}, suggested {}, with {} rows.",
             report.audit.issues,
             report.audit.rows,
             report.class(first.given),
@@ -27,7 +27,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
             first.rows
         ),
         note: format!(
-            "Training rows whose observed label has a lower probability than another class: {} of them.",
+            "{} of the training rows have an observed label that is less likely than another class.",
             percent(report.audit.issues as f64 / report.audit.rows.max(1) as f64)
         ),
         scene,

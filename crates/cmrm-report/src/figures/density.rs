@@ -23,7 +23,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
     let name = if ceiling.is_some() { format!("{}-quantile", report.envelope.alpha) } else { "τ".into() };
     panel.upright(tau, &format!("{name} = {}", minus(format!("{tau:.3}"))), Ink::Text);
     let bound = match density.bound {
-        Some(bound) => format!("theory: a batch of {} has its τ within ±{bound:.3}", density.batch),
+        Some(bound) => format!("theory: τ of a batch of {} lies within ±{bound:.3}", density.batch),
         None => format!("theory: no bound for a batch of {}", density.batch),
     };
     if density.bound.is_some() {
@@ -31,7 +31,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
     }
     panel.scene.text((345.0, 55.0), bound.clone(), WORDS, Ink::Text, Anchor::Start);
     let seen = density.seen.map_or_else(String::new, |(mean, most)| {
-        format!(" Batches drawn from these rows: {mean:.3} off on average, 95 % within {most:.3}.")
+        format!(" Batches drawn from these rows are off by {mean:.3} on average, 95 % of them by at most {most:.3}.")
     });
     let warning = density.warning.as_deref().map_or_else(String::new, |warning| format!(" {}.", sentence(warning)));
     Some(Figure {
@@ -43,11 +43,11 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         ),
         note: format!(
             "Gaussian kernels of width {:.3} on the training rows, by observed labels; the bound holds with probability {:.2} \
-             if the density is what it is estimated to be.{warning}{seen}{}",
+             if the estimated density is right.{warning}{seen}{}",
             density.bandwidth,
             1.0 - density.delta,
             ceiling.map_or_else(String::new, |most| minus(format!(
-                " All of this is about the quantile; the threshold itself is kept at {most}."
+                " This describes the quantile; the threshold itself is kept at {most}."
             )))
         ),
         scene,

@@ -32,18 +32,16 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
     }
     panel.end_labels(&labels);
     let known = wrong.last().map_or_else(String::new, |end| {
-        format!(" Of the filtered rows {} have a wrong label in the last epoch.", percent(end.1))
+        format!(" In the last epoch {} of the filtered rows have a wrong label.", percent(end.1))
     });
     Some(Figure {
         id: "filtered",
         title: "Rows below the threshold, and wrong labels among them, by epoch".into(),
         alt: format!("{} of the rows are filtered in the last epoch.{known}", percent(last.1)),
         note: if wrong.is_empty() {
-            "Training rows while the envelope is on. Which labels are wrong is not known, so only the share is shown."
-                .into()
+            "Training rows while the envelope is on. The wrong labels are not known, so only the share is shown.".into()
         } else {
-            "Training rows while the envelope is on. Which labels are wrong is known here; training does not see it."
-                .into()
+            "Training rows while the envelope is on. The wrong labels are known here, but not to the training.".into()
         },
         scene,
     })

@@ -22,7 +22,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         ends(f64::max, 0.0),
         true,
         Unit::Plain,
-        "mean loss a row, in nats for cross-entropy",
+        "mean loss per row, in nats for cross-entropy",
     );
     let mut panel = Panel::new(&mut scene, [64.0, 66.0, 470.0, 222.0], x, y);
     let mut labels = Vec::new();

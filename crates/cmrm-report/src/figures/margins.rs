@@ -44,7 +44,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
             "Training rows in the last epoch, by observed labels; τ is the {}-quantile of these margins{}{}.",
             report.envelope.alpha,
             ceiling.map_or_else(String::new, |most| minus(format!(", but at most {most}"))),
-            if wrong.is_some() { "; which labels are wrong is known here and used for the colours only" } else { "" }
+            if wrong.is_some() { "; the wrong labels are known here and used for the colours only" } else { "" }
         ),
         scene,
     })

@@ -19,7 +19,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         .iter()
         .map(|(name, _, sets)| {
             format!(
-                "{name} covers {} ({} to {}) with {:.2} classes a set ({:.2} to {:.2})",
+                "{name} covers {} ({} to {}) with {:.2} classes per set ({:.2} to {:.2})",
                 percent(sets.coverage.value),
                 percent(sets.coverage.low),
                 percent(sets.coverage.high),
@@ -31,7 +31,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         .collect();
     Some(Figure {
         id: "sets",
-        title: format!("Prediction sets made to cover {}: coverage and size", percent(wanted)),
+        title: format!("Prediction sets for {} coverage: coverage and size", percent(wanted)),
         alt: format!("With 95 % intervals: {}.", said.join("; ")),
         note: format!(
             "Calibrated on the observed labels of {} validation rows, judged on {} rows by {}.",

@@ -37,7 +37,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         title: "Accuracy on the observed labels of the validation rows, by epoch".into(),
         alt: format!("Curves over {epochs} epochs: {}.", said.join(", ")),
         note: format!(
-            "{} validation rows, by observed labels; where some of those are wrong, a perfect model does not reach 100 %.",
+            "{} validation rows, by observed labels; if some of those are wrong, even a perfect model stays below 100 %.",
             report.sizes.validation
         ),
         scene,

@@ -15,10 +15,10 @@ pub(super) fn origin(report: &Report) -> String {
         ("accuracy over epochs, choice of the epoch", "observed labels of the validation rows".to_owned()),
         ("metrics, difference, coverage and set size", judged),
         ("calibration of the sets", "observed labels of the validation rows".to_owned()),
-        ("labels that look wrong, suggestions", "observed labels and the model; no clean label".to_owned()),
+        ("labels that look wrong, suggestions", "observed labels and the model, no clean labels".to_owned()),
     ];
     if report.wrong_share.is_some() {
-        used.push(("right and wrong apart in figures; precision and recall of the audit", known.to_owned()));
+        used.push(("colours in figures; precision and recall of the suspects", known.to_owned()));
     }
     let mut out = String::from(
         "<h3>Which labels each number used</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Labels used\">\
@@ -30,7 +30,7 @@ pub(super) fn origin(report: &Report) -> String {
     out += "</tbody></table></div>\n<h3>Origin</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Origin\"><table>\n<tbody>\n";
     let sizes = &report.sizes;
     let rows = format!(
-        "{} trained on, {} for validation and calibration, {} judged, {} without a label",
+        "{} for training, {} for validation and calibration, {} for judging, {} without a label",
         sizes.train, sizes.validation, sizes.judged, sizes.unlabelled
     );
     let epochs: Vec<String> =
@@ -39,7 +39,7 @@ pub(super) fn origin(report: &Report) -> String {
         ("rows", rows),
         ("epoch kept", epochs.join(", ")),
         ("seed", origin.seed.to_string()),
-        ("threads", format!("{} (no number depends on them)", origin.threads)),
+        ("threads", format!("{} (results do not depend on them)", origin.threads)),
         ("version", format!("cmrm {}", escape(&origin.version))),
         ("fingerprint of the training data", format!("<code>{}</code>", escape(&origin.fingerprint))),
     ] {

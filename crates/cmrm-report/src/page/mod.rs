@@ -36,7 +36,7 @@ pub fn page(report: &Report) -> String {
         ("training", "Training", together(&["losses", "validation", "filtered", "threshold"])),
         ("confidence", "Confidence", figure("confidence")),
         ("sensitivity", "Sensitivity to α and λ", sensitivity(report, &figure("sensitivity"))),
-        ("origin", "How this was made", labels::origin(report)),
+        ("origin", "Provenance", labels::origin(report)),
     ];
     sections.retain(|section| !section.2.is_empty());
 
@@ -72,7 +72,7 @@ pub fn page(report: &Report) -> String {
     }
     let _ = write!(
         out,
-        "</main>\n<footer><p>Made by cmrm {} without any connection; this file is all of it.</p></footer>\n\
+        "</main>\n<footer><p>Made by cmrm {}. This page is self-contained and loads nothing from the network.</p></footer>\n\
          <script>{SCRIPT}</script>\n</body>\n</html>\n",
         escape(&report.origin.version)
     );
@@ -94,7 +94,7 @@ fn sensitivity(report: &Report, figure: &str) -> String {
     if report.sensitivity.is_some() {
         return figure.to_owned();
     }
-    "<p>Not measured in this run. <code>cmrm fit … --sensitivity</code> trains with other values of α and λ beside the \
-     run's own, on the same rows.</p>\n"
+    "<p>Not measured in this run. <code>cmrm fit … --sensitivity</code> also trains with other values of α and λ on the \
+     same rows.</p>\n"
         .to_owned()
 }

@@ -1,4 +1,4 @@
-//! The labels that look wrong: how many, and the most doubtful rows with decisions to download.
+//! The labels that look wrong: how many, and the most suspicious rows with decisions to download.
 
 use std::fmt::Write;
 
@@ -11,14 +11,14 @@ pub(super) fn estimate(report: &Report) -> String {
     let audit = &report.audit;
     let share = 100.0 * audit.issues as f64 / audit.rows.max(1) as f64;
     let mut out = format!(
-        "<p>Estimated noise rate: <strong>{share:.1} %</strong>. In {} of {} training rows another class is more likely than \
-         the given label, although the model was trained towards that label.",
+        "<p>Estimated noise rate: <strong>{share:.1} %</strong>. In {} of {} training rows the model finds another class more \
+         likely than the given label, although it was trained on that label.",
         audit.issues, audit.rows
     );
     if let (Some(precision), Some(recall)) = (audit.precision, audit.recall) {
         let _ = write!(
             out,
-            " Known here: {:.1} % of these labels truly are wrong, and they are {:.1} % of all wrong ones.",
+            " Checked against the known labels: precision {:.1} %, recall {:.1} %.",
             100.0 * precision,
             100.0 * recall
         );
@@ -30,9 +30,9 @@ pub(super) fn estimate(report: &Report) -> String {
         let model = accuracy.map(|a| format!(" (it agrees with {:.1} % of the observed validation labels)", 100.0 * a));
         let _ = writeln!(
             out,
-            "<p class=\"caution\"><strong>To be read with care.</strong> The model is too weak, or the labels are too noisy, \
-             for this estimate to stand alone{}: a weak model doubts labels that are right. Train longer, or use better \
-             features, before acting on it.</p>",
+            "<p class=\"caution\"><strong>Read this with care.</strong> The model is too weak, or the labels are too noisy, \
+             for a reliable estimate{}: a weak model also doubts correct labels. Train longer or use better features \
+             before acting on it.</p>",
             model.unwrap_or_default()
         );
     }
@@ -45,9 +45,9 @@ pub(super) fn list(report: &Report) -> String {
         return String::new();
     }
     let mut out = format!(
-        "<h3 id=\"suspects\">The {} most doubtful rows</h3>\n<p>Choose what to do with each and download the decisions; \
-         <code>cmrm clean DATA decisions.csv --out FILE</code> applies them. Decisions live in this page until it is closed; \
-         <code>cmrm review RUN</code> shows all rows, one at a time, and keeps every decision.</p>\n<ol class=\"cards\">\n",
+        "<h3 id=\"suspects\">The {} most suspicious rows</h3>\n<p>Decide on each row and download the decisions; \
+         <code>cmrm clean DATA decisions.csv --out FILE</code> applies them. This page forgets them when it is closed; \
+         <code>cmrm review RUN</code> shows all suspects, one at a time, and saves every decision.</p>\n<ol class=\"cards\">\n",
         report.suspects.len()
     );
     for card in &report.suspects {

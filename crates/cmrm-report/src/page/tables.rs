@@ -26,11 +26,11 @@ fn name(metric: &str) -> String {
 /// One row a metric, one column an arm.
 pub(super) fn comparison(report: &Report) -> String {
     let Some(first) = report.arms.first().filter(|arm| !arm.metrics.is_empty()) else {
-        return "<p>There were no rows to judge the arms on.</p>\n".into();
+        return "<p>There were no rows to judge the arms by.</p>\n".into();
     };
     let mut out = format!(
-        "<p>Both arms saw the same rows in the same order and differ in the envelope alone. Numbers are of {} rows by {}, \
-         with 95 % intervals (Wilson for accuracy, resampled rows for the rest).</p>\n\
+        "<p>Both arms saw the same rows in the same order and differ only in the envelope. Measured on {} rows by {}, with \
+         95 % intervals (Wilson for accuracy, bootstrap for the rest).</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Metrics of the arms\"><table>\n<thead><tr><th scope=\"col\">metric</th>",
         report.sizes.judged,
         escape(&report.judged_by)
@@ -57,7 +57,7 @@ pub(super) fn comparison(report: &Report) -> String {
         };
         let _ = write!(
             out,
-            "<tr><th scope=\"row\">coverage of sets <span class=\"hint\">{:.0} % asked for</span></th>",
+            "<tr><th scope=\"row\">coverage of sets <span class=\"hint\">target {:.0} %</span></th>",
             100.0 * wanted
         );
         write_cells(&mut out, &of(|sets| sets.coverage), None);
@@ -104,8 +104,8 @@ pub(super) fn checks(report: &Report) -> String {
         )
     };
     format!(
-        "<h3>The claims about clean labels, checked</h3>\n<p>The threshold comes from observed labels, {:.1} % of which are \
-         wrong (δ). The paper bounds what that can cost; both sides computed on the training rows with the kept model.</p>\n\
+        "<h3>The paper's claims about clean labels</h3>\n<p>The threshold comes from observed labels, {:.1} % of which are \
+         wrong (δ). The paper bounds the cost of that. Both sides are computed on the training rows with the kept model.</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Claims about clean labels\"><table>\n<thead><tr>\
          <th scope=\"col\">claim</th><th scope=\"col\" class=\"n\">gap</th><th scope=\"col\" class=\"n\">limit</th>\
          <th scope=\"col\" class=\"n\"></th></tr></thead>\n<tbody>\n{}{}</tbody>\n</table></div>\n",

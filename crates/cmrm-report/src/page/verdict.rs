@@ -9,13 +9,13 @@ pub(super) fn lead(report: &Report) -> String {
     let sizes = &report.sizes;
     let noise = match (&report.noise, report.wrong_share) {
         (Some(noise), Some(share)) => {
-            format!(", {:.1} % of their labels made wrong on purpose ({})", 100.0 * share, escape(noise))
+            format!(", {:.1} % of their labels corrupted on purpose ({})", 100.0 * share, escape(noise))
         }
         (None, Some(share)) => format!(", {:.1} % of their labels known to be wrong", 100.0 * share),
         _ => String::new(),
     };
     format!(
-        "{} rows trained on{noise}; {} features, {} classes; judged on {} rows by {}.",
+        "Trained on {} rows{noise}; {} features, {} classes; judged on {} rows by {}.",
         sizes.train,
         sizes.features,
         sizes.classes.len(),
@@ -34,8 +34,8 @@ pub(super) fn verdict(report: &Report) -> String {
         ),
         None if report.envelope_arm().is_none() => (
             "none",
-            "Not compared: this run has no envelope.".to_owned(),
-            "The report of a run with one that is the same in all else compares the two.".to_owned(),
+            "Not compared: this run has no envelope arm.".to_owned(),
+            "See the report of the matching run with an envelope, which compares the two.".to_owned(),
         ),
         None => (
             "none",
@@ -79,7 +79,7 @@ pub(super) fn facts(report: &Report) -> String {
     let share = report.audit.issues as f64 / report.audit.rows.max(1) as f64;
     facts.push(("labels that look wrong", format!("{:.1} %", 100.0 * share)));
     if let Some(precision) = report.audit.precision {
-        facts.push(("of these truly wrong", format!("{:.1} %", 100.0 * precision)));
+        facts.push(("precision", format!("{:.1} %", 100.0 * precision)));
     }
     let cells = facts.iter().map(|(name, value)| format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n"));
     format!("<dl class=\"facts\">\n{}</dl>\n", cells.collect::<String>())

@@ -1,4 +1,4 @@
-"""The envelope for PyTorch: :class:`EnvelopeLoss` makes any loss of rows robust to wrong labels."""
+"""The envelope for PyTorch: :class:`EnvelopeLoss` makes any per-row loss robust to wrong labels."""
 
 from ._loss import EnvelopeLoss, Last
 

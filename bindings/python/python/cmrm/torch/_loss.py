@@ -14,11 +14,11 @@ from . import _fused, _sync, _tensor
 
 
 class Last:
-    """What the last call saw. Without gradients; ``float()`` makes a number of each scalar.
+    """Values of the last call, without gradients; ``float()`` converts the scalars.
 
-    ``tau``: the threshold (the rows' mean where each class has its own), ``None`` while the envelope is off.
-    ``base``, ``risk``: the mean base loss and the envelope's term, before it is multiplied by λ.
-    ``margins``, ``weights``: one number a row of this process's batch.
+    ``tau``: the threshold (its mean over rows if classes have their own), ``None`` while the envelope is off.
+    ``base``, ``risk``: the mean base loss, and the envelope's term before it is multiplied by λ.
+    ``margins``, ``weights``: one number per row of this process's batch.
     """
 
     __slots__ = ("_rows", "base", "risk", "tau")
@@ -38,7 +38,7 @@ class Last:
 
 
 class EnvelopeLoss(nn.Module):
-    """A loss in the envelope: its mean over the batch plus λ times the conformal margin risk.
+    """A base loss with the envelope: its mean over the batch plus λ times the conformal margin risk.
 
     >>> import torch
     >>> from cmrm.torch import EnvelopeLoss
@@ -50,31 +50,31 @@ class EnvelopeLoss(nn.Module):
     (0.9277, -0.4515, torch.Size([2]))
 
     ``base`` is a name (``"cross_entropy"``, ``"focal"``, ``"gce"``, ``"ldam"``, ``"hinge"``, ``"logistic"``, with its
-    parameter as in ``"focal:1"``), a dictionary as configuration files write a loss (``{"name": "ldam", "scale": 20}``),
-    or any callable from ``(logits, labels)`` to one loss a row. LDAM asks for ``class_counts``, those of the observed
-    training labels, and for the logits of a cosine classifier, which it multiplies by its scale.
+    parameter as in ``"focal:1"``), a dictionary as in configuration files (``{"name": "ldam", "scale": 20}``), or any
+    callable from ``(logits, labels)`` to one loss per row. LDAM needs ``class_counts`` of the observed
+    training labels and the logits of a cosine classifier, which it multiplies by its scale.
 
-    ``preset`` is ``"robust"``, ``"paper"`` or ``"authors"``; every other setting replaces the preset's:
+    ``preset`` is ``"robust"``, ``"paper"`` or ``"authors"``; every other setting overrides the preset's:
 
-    - ``lam``: weight of the risk; ``alpha``: share of the margins below the threshold; ``temperature``: width of the filter
+    - ``lam``: weight of the risk; ``alpha``: share of the margins below the threshold; ``temperature``: width of the
+      filter
     - ``margin``: ``"probability"``, ``"logit"`` or ``"loss"``; ``quantile``: ``"conformal"`` or ``"interpolated"``
     - ``normaliser``: ``"mean"`` or ``"weights"``; ``filter``: ``"soft"``, ``"hard"`` or ``"off"``
     - ``scope``: ``"batch"`` or ``"class"``; ``scale``: ``"fixed"`` or ``"doubt"``
-    - ``ceiling``: the threshold is never above it; infinity for none
-    - ``start``: the first epoch with the envelope (an integer), or the share of all epochs before it (a float). Tell the
-      loss where training stands with :meth:`set_epoch`; until then the envelope is on.
+    - ``ceiling``: upper limit of the threshold; infinity for none
+    - ``start``: the first epoch with the envelope (an integer), or the share of all epochs before it (a float). Call
+      :meth:`set_epoch` at the start of each epoch; without it the envelope is always on.
 
-    ``sync_quantile``: the quantile, the weights and the mean are those of the batches of all ranks of
-    ``torch.distributed`` together (of ``process_group``, if one is given). Every rank returns the value of that joint
-    batch, and gradients that are right once averaged over ranks, as DistributedDataParallel does. Every rank must call
-    the loss equally often.
+    ``sync_quantile``: compute quantile, weights and mean over the joint batch of all ranks of ``torch.distributed`` (or
+    of ``process_group``). Every rank returns the value of the joint batch; gradients are correct once averaged over
+    ranks, as DistributedDataParallel does. Every rank must call the loss equally often.
 
-    ``backend``: ``"auto"`` takes the library's fused kernel for logits in main memory and tensor operations elsewhere,
-    under ``torch.compile`` and across ranks; ``"tensor"`` always the latter, which can be differentiated twice.
+    ``backend``: ``"auto"`` uses the fused kernel for logits on the CPU, and tensor operations on other devices, under
+    ``torch.compile`` and across ranks; ``"tensor"`` always uses tensor operations, which can be differentiated twice.
     """
 
     last: Last | None
-    """What the last call saw, for logging; ``None`` before the first."""
+    """Values of the last call, for logging; ``None`` before the first."""
 
     def __init__(
         self,
@@ -136,10 +136,10 @@ class EnvelopeLoss(nn.Module):
         self._silent = envelope["start"] in ({"epoch": 0}, {"fraction": 0.0})
 
     def set_epoch(self, epoch: int, epochs: int) -> bool:
-        """Switches the envelope on or off for an epoch, counted from zero, of ``epochs``.
+        """Switch the envelope on or off for an epoch, counted from zero, of ``epochs``.
 
-        Returns whether this epoch is the one that switches it on, which is when ``config["fresh_optimiser"]`` (of the
-        preset ``authors``) asks for an optimiser without memory.
+        Returns whether the envelope starts in this epoch. With ``config["fresh_optimiser"]`` (preset ``authors``),
+        create a new optimiser then.
         """
         first = self._kernel.first_epoch(epochs)
         self.active = epoch >= first
@@ -227,7 +227,7 @@ class EnvelopeLoss(nn.Module):
         self._silent = True
         if self.training and not torch.compiler.is_compiling():
             warnings.warn(
-                f"this envelope starts at {self.config['start']}, but set_epoch was not called: it is on from the first step",
+                f"this envelope starts at {self.config['start']}, but set_epoch was not called, so it is on from the first step",
                 stacklevel=3,
             )
 

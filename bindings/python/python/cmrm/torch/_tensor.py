@@ -58,7 +58,7 @@ def check_rows(losses: Any, labels: Tensor) -> None:
     if not isinstance(losses, Tensor) or losses.shape != labels.shape:
         found = tuple(losses.shape) if isinstance(losses, Tensor) else type(losses).__name__
         raise ValueError(
-            f"the base loss must return one number a row: expected shape {tuple(labels.shape)}, found {found}; "
+            f"the base loss must return one number per row: expected shape {tuple(labels.shape)}, found {found}; "
             'PyTorch\'s losses do so with reduction="none"'
         )
 

@@ -77,7 +77,7 @@ impl Dialect {
     fn check(&self) -> Result<()> {
         let special = [Some(self.delimiter), Some(self.quote), self.comment];
         if special.iter().flatten().any(|byte| !byte.is_ascii() || matches!(byte, b'\n' | b'\r')) {
-            return Err(Error::option("delimiter, quote and comment must be ASCII and no line end"));
+            return Err(Error::option("delimiter, quote and comment must be ASCII characters other than line ends"));
         }
         if self.delimiter == self.quote || Some(self.delimiter) == self.comment || Some(self.quote) == self.comment {
             return Err(Error::option("delimiter, quote and comment must differ"));

@@ -64,7 +64,7 @@ impl RowSource<f32> for NpyRows {
     fn read<'a>(&'a self, first: usize, count: usize, room: &'a mut Vec<f32>) -> cmrm::Result<&'a [f32]> {
         self.read_into(first, count, room).map_err(|error| cmrm::Error::Invalid {
             what: "rows of an array",
-            reason: format!("{}, from row {first}: {error}; was the file changed meanwhile?", self.name),
+            reason: format!("{}, from row {first}: {error}; did the file change meanwhile?", self.name),
         })?;
         Ok(room)
     }

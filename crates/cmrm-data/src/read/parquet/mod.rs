@@ -100,7 +100,7 @@ impl ParquetFile {
         if size <= limit {
             return Ok(());
         }
-        let what = format!("the table of {} rows and {columns} columns, at eight bytes a cell,", self.rows());
+        let what = format!("the table of {} rows and {columns} columns, at eight bytes per cell,", self.rows());
         Err(Error::new(Problem::TooLarge { what, size, limit }).in_file(&self.name).way_out(
             "if you trust the file, leave out columns that hardly vary, or write it plainly: in pandas \
              to_parquet(file, compression=None, use_dictionary=False)",
@@ -131,7 +131,10 @@ fn read_footer(store: &Store) -> Result<ParquetMetaData> {
     }
     let declared = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
     if declared > length - TAIL {
-        return Err(cut_short(format!("the footer is {declared} bytes long and {} are there", length - TAIL)));
+        return Err(cut_short(format!(
+            "the footer is {declared} bytes long, but only {} bytes precede it",
+            length - TAIL
+        )));
     }
     if declared > MAX_FOOTER_BYTES {
         let what = "the Parquet footer, in bytes,".to_string();

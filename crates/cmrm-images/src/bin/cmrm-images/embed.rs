@@ -17,22 +17,22 @@ use crate::onnx;
 
 #[derive(Args)]
 pub struct EmbedArgs {
-    /// The folder of a finished run, or a model with --onnx: what the last layer of the network sees.
+    /// Folder of a finished run; the features are the input of its network's last layer.
     #[arg(required_unless_present = "onnx", conflicts_with = "onnx")]
     run: Option<PathBuf>,
-    /// An ONNX model instead of a run.
+    /// ONNX model to use instead of a run.
     #[arg(long, value_name = "FILE")]
     onnx: Option<PathBuf>,
-    /// Folder of the data.
+    /// Data folder.
     #[arg(long)]
     pub data: PathBuf,
-    /// The features, as NPY: a row for each image.
+    /// Output file for the features (NPY), one row per image.
     #[arg(long)]
     pub out: PathBuf,
-    /// Which images.
+    /// Images to use.
     #[arg(long, value_enum, default_value = "train")]
     part: Part,
-    /// Write the labels of the images too, by name, as NPY.
+    /// Also write the class names of the images to this file (NPY).
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
     #[command(flatten)]
@@ -43,23 +43,23 @@ pub struct EmbedArgs {
 #[derive(Args)]
 #[cfg_attr(not(feature = "onnx"), allow(dead_code))]
 pub struct OnnxArgs {
-    /// The tensor whose numbers are the features, by name; any in the model will do [default: its first output].
+    /// Name of the tensor that holds the features [default: the model's first output].
     #[arg(long, value_name = "NAME", conflicts_with = "run")]
     pub output: Option<String>,
-    /// Scale images until the shorter side has so many pixels, and cut out the middle square [default: as they are].
+    /// Scale the shorter side to this many pixels and cut out the centre square [default: images unchanged].
     #[arg(long, conflicts_with = "run", value_parser = clap::value_parser!(u16).range(1..))]
     pub size: Option<u16>,
-    /// Subtracted from pixels between 0 and 1: a number a channel, or one for all [default: ImageNet's
-    /// 0.485,0.456,0.406 for colours, 0 for grey].
+    /// Mean to subtract from pixels in 0..1: one number per channel, or one for all [default: ImageNet's
+    /// 0.485,0.456,0.406 for colour, 0 for grey].
     #[arg(long, value_delimiter = ',', allow_negative_numbers = true, conflicts_with = "run")]
     pub mean: Vec<f32>,
-    /// Pixels are then divided by, likewise [default: ImageNet's 0.229,0.224,0.225 for colours, 1 for grey].
+    /// Deviation to divide by afterwards [default: ImageNet's 0.229,0.224,0.225 for colour, 1 for grey].
     #[arg(long, value_delimiter = ',', allow_negative_numbers = true, conflicts_with = "run")]
     pub std: Vec<f32>,
-    /// Images of a batch, where the model leaves it open; convolutions are fastest with one [default: 1].
+    /// Images per batch, if the model leaves it open [default: 1, the fastest for convolutions].
     #[arg(long, conflicts_with = "run", value_parser = clap::value_parser!(u16).range(1..))]
     pub batch: Option<u16>,
-    /// Threads [default: all cores].
+    /// Number of threads [default: all cores].
     #[arg(long, conflicts_with = "run", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 }
@@ -108,6 +108,6 @@ pub fn embed(args: &EmbedArgs, device: Device) -> Result<ExitCode> {
 mod onnx {
     pub fn embed(_: &super::EmbedArgs, model: &std::path::Path) -> super::Result<()> {
         let way_out = "build it with `cargo build --release -p cmrm-images --features onnx`";
-        Err(super::Error::in_file(model, format!("this program was built without ONNX models; {way_out}")))
+        Err(super::Error::in_file(model, format!("this program was built without ONNX support; {way_out}")))
     }
 }

@@ -22,16 +22,16 @@ use cmrm_images::{Error, Result};
 use embed::{EmbedArgs, embed};
 use tch::Device;
 
-/// Trains image classifiers on partly wrong labels, several at once.
+/// Train image classifiers on labels that are partly wrong, several at once.
 #[derive(Parser)]
 #[command(version)]
 struct Args {
     #[command(subcommand)]
     verb: Verb,
-    /// Where to compute; a card if there is one.
+    /// Where to compute [default: a GPU if there is one].
     #[arg(long, value_enum, global = true)]
     device: Option<DeviceChoice>,
-    /// Let libtorch time several kernels for each convolution and keep the fastest.
+    /// Let libtorch time several kernels per convolution and keep the fastest.
     #[arg(long, global = true)]
     choose_kernels: bool,
 }
@@ -61,61 +61,61 @@ impl From<PrecisionChoice> for Precision {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Trains all unfinished runs of plans; a second call goes on where the first one stopped.
+    /// Train all unfinished runs of the plans; run it again to continue after a stop.
     Train {
-        /// Plans, as TOML files.
+        /// Plans (TOML files).
         #[arg(required = true)]
         plans: Vec<PathBuf>,
         /// Folder of the runs.
         #[arg(long, default_value = "runs")]
         out: PathBuf,
-        /// Folder of the data, in place of the plans' own.
+        /// Data folder; overrides the plans' own.
         #[arg(long)]
         data: Option<PathBuf>,
-        /// Runs at once.
+        /// Number of runs at once.
         #[arg(long, default_value_t = 1)]
         workers: usize,
-        /// Stop, with checkpoints, after so many minutes.
+        /// Stop with checkpoints after this many minutes.
         #[arg(long)]
         minutes: Option<f64>,
-        /// Epochs between checkpoints; 0 for none but those at a stop.
+        /// Epochs between checkpoints; with 0, only when stopped.
         #[arg(long, default_value_t = 10)]
         checkpoint_every: usize,
-        /// How numbers are held, in place of the plans' own.
+        /// Number format; overrides the plans' own.
         #[arg(long, value_enum)]
         precision: Option<PrecisionChoice>,
     },
-    /// Writes what a trained network sees of images as NPY, for a linear probe or any other model.
+    /// Write the features of images as NPY, for a linear probe or any other model.
     Embed(EmbedArgs),
-    /// Prints results as Markdown tables.
+    /// Print results as Markdown tables.
     Tables {
-        /// Plans, as TOML files.
+        /// Plans (TOML files).
         plans: Vec<PathBuf>,
-        /// The results of their runs.
+        /// Results of their runs.
         #[arg(long, default_value = "runs/results.jsonl")]
         results: PathBuf,
-        /// Speeds instead: lines of `speed` and of research/images/speed.py.
+        /// Print speeds instead, from the output of `speed` and research/images/speed.py.
         #[arg(long, num_args = 1.., value_name = "FILE")]
         speed: Vec<PathBuf>,
     },
-    /// Measures training steps of ResNet-20 on made-up images: one JSON line for each setting.
+    /// Measure training steps of ResNet-20 on synthetic images; prints one JSON line per setting.
     Speed {
-        /// Runs at once.
+        /// Number of runs at once.
         #[arg(long, value_delimiter = ',', default_value = "1")]
         runs: Vec<usize>,
-        /// How numbers are held.
+        /// Number format.
         #[arg(long, value_enum, value_delimiter = ',', default_value = "tf32")]
         precision: Vec<PrecisionChoice>,
-        /// Images a step.
+        /// Images per step.
         #[arg(long, default_value_t = 128)]
         batch: usize,
-        /// Steps that are timed, in each run.
+        /// Timed steps per run.
         #[arg(long, default_value_t = 300)]
         steps: usize,
-        /// One kernel at a time rather than a captured step.
+        /// Launch kernels one at a time instead of a captured graph.
         #[arg(long)]
         eager: bool,
-        /// With the envelope (`robust`).
+        /// Train with the envelope (`robust`).
         #[arg(long)]
         envelope: bool,
     },
@@ -136,7 +136,7 @@ fn main() -> ExitCode {
 /// From here on Ctrl-C asks to stop rather than ending the program.
 fn watch_for_stop() -> Result<()> {
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
-        .map_err(|error| Error::settings(format!("Ctrl-C cannot be watched: {error}")))
+        .map_err(|error| Error::settings(format!("cannot handle Ctrl-C: {error}")))
 }
 
 /// The card if there is one and the CPU was not asked for; words about it to standard error.
@@ -147,7 +147,7 @@ fn device(choice: Option<DeviceChoice>) -> Result<Device> {
         None => match Cuda::load() {
             Ok(_) => Ok(Device::Cuda(0)),
             Err(why) => {
-                eprintln!("on the CPU ({why})");
+                eprintln!("running on the CPU ({why})");
                 Ok(Device::Cpu)
             }
         },

@@ -67,7 +67,7 @@ impl Progress {
 
     fn show(&self, done: usize) {
         if self.on_terminal {
-            eprint!("\r{done} of {} images, {:.0} a second ", self.all, self.speed(done));
+            eprint!("\r{done} of {} images, {:.0} per second ", self.all, self.speed(done));
         }
     }
 
