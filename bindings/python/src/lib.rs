@@ -43,4 +43,7 @@ mod _native {
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
+    const CLASS_ROWS: usize = cmrm::envelope::CLASS_ROWS;
 }

@@ -31,6 +31,9 @@ pub enum Error {
     /// Settings that do not fit together.
     #[error("{0}")]
     Settings(String),
+    /// What no input can cause.
+    #[error("a bug in cmrm, please report it: {0}")]
+    Internal(String),
     /// Stopped from outside; nothing was written.
     #[error("interrupted; nothing was written")]
     Interrupted,

@@ -89,7 +89,7 @@ impl SpeedTest {
             let seconds = begun.elapsed().as_secs_f64();
             let outcomes: Vec<Result<Option<String>>> = workers
                 .into_iter()
-                .map(|worker| worker.join().unwrap_or_else(|_| Err(Error::settings("a worker panicked"))))
+                .map(|worker| worker.join().unwrap_or_else(|_| Err(Error::Internal("a worker panicked".into()))))
                 .collect();
             (outcomes, prepared_in, seconds)
         });

@@ -26,7 +26,7 @@ pub struct Report {
     pub difference: Option<Estimate>,
     /// The labels that look wrong.
     pub audit: Audit,
-    /// The most doubtful rows.
+    /// The most suspicious rows.
     pub suspects: Vec<Card>,
     /// One entry an arm and epoch.
     pub history: Vec<Epoch>,
@@ -124,7 +124,7 @@ pub struct Pair {
     pub rows: u64,
 }
 
-/// A doubtful row, to look at.
+/// A suspect, to look at.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Card {
     /// Where it stands in the data, from zero.
@@ -140,16 +140,16 @@ pub struct Card {
     pub margin: f64,
     /// What the row holds.
     pub content: Content,
-    /// The rows most like it whose labels are not doubted.
+    /// The rows most like it whose labels are trusted.
     pub neighbours: Vec<Neighbour>,
 }
 
-/// A row that a doubtful one is compared with.
+/// A row that a suspect is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Neighbour {
     /// Where it stands in the data, from zero.
     pub row: u64,
-    /// Its label, which is not doubted.
+    /// Its label, which is trusted.
     pub label: String,
     /// What the row holds.
     pub content: Content,

@@ -30,7 +30,7 @@ const LONGEST_REVIEWER: usize = 64;
 /// Bytes of the secret.
 const SECRET: usize = 16;
 
-/// A doubtful row, in the list of all.
+/// A suspect, in the list of all.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Item {
     /// Where it stands in the data, from zero.

@@ -109,7 +109,7 @@ fn main() -> ExitCode {
 fn list() -> Result<ExitCode> {
     let experiments = all().map_err(words)?;
     let width = experiments.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
-    let line = |e: &Experiment| format!("{:width$}  {}\n{:width$}  of the paper: {}\n", e.name, e.title, "", e.paper);
+    let line = |e: &Experiment| format!("{:width$}  {}\n{:width$}  in the paper: {}\n", e.name, e.title, "", e.paper);
     print(&experiments.iter().map(line).collect::<String>())
 }
 

@@ -31,7 +31,7 @@ impl FromStr for Shard {
         let numbers = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
         match numbers {
             Some((part, of)) if part >= 1 && part <= of => Ok(Shard { part, of }),
-            _ => Err(format!("'{text}' is no part of several; write 2/5 for the second of five")),
+            _ => Err(format!("'{text}' is not a shard; write 2/5 for the second of five")),
         }
     }
 }

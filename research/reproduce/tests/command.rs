@@ -89,7 +89,7 @@ fn the_report_comes_in_four_forms_and_a_mistake_is_named() {
         assert!(text.contains("SVM"), "{name}");
     }
     assert!(succeed(folder.path(), &["list"]).contains("binary-adult"));
-    assert!(refuse(folder.path(), &["run", "binary-adlut"]).contains("there are binary-adult"));
+    assert!(refuse(folder.path(), &["run", "binary-adlut"]).contains("use one of binary-adult"));
     let missing = refuse(folder.path(), &["run", "binary-adult", "--data", "nowhere"]);
     assert!(missing.contains("cmrm data fetch adult"), "{missing}");
     assert!(refuse(folder.path(), &["report", "--cells", "nothing"]).contains("nothing"));

@@ -200,7 +200,7 @@ fn image_results_are_compared_by_seed_and_their_absence_is_said() {
         let report = report(std::slice::from_ref(&images), &Results::default(), &Options::default(), folder.path());
         markdown(&report.unwrap().document, "figures")
     };
-    assert!(written().contains("no results of it in runs"));
+    assert!(written().contains("no results in runs"));
     fs::create_dir(folder.path().join("runs")).unwrap();
     let line = |arm: &str, seed: u64, accuracy: f64| {
         format!(

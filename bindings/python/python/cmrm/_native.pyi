@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 VERSION: str
+CLASS_ROWS: int
 
 _Floats = NDArray[np.float32] | NDArray[np.float64]
 _Labels = NDArray[np.uint32]

@@ -1,4 +1,4 @@
-//! `cmrm review`: doubtful rows one at a time, on a page that this machine alone can open.
+//! `cmrm review`: suspects one at a time, on a page that this machine alone can open.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -205,7 +205,7 @@ impl Source for Rows {
     }
 }
 
-/// The doubtful images of a run, as it kept them.
+/// The suspects of a run on images, as it kept them.
 struct Pictures {
     title: String,
     classes: Vec<String>,

@@ -51,7 +51,7 @@ fn write_file(path: &Path, table: &Table, for_people: bool) -> Result<()> {
             writer.write_table(table)?;
             writer.finish()
         }),
-        _ => Err(Error::option(format!("'{extension}' is no extension that a table can be written to"))
+        _ => Err(Error::option(format!("unknown table extension '{extension}'"))
             .in_file(path.display())
             .way_out("use .csv, .tsv, .parquet or .npy")),
     }

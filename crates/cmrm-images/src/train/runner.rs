@@ -90,7 +90,7 @@ pub fn train_all(plans: Vec<(Vec<RunSpec>, ImageSet)>, control: &Control<'_>) ->
                     let data = prepared.iter().find(|(plan, _)| *plan == spec.plan).map(|(_, data)| data);
                     let outcome = match data {
                         Some(data) => run(&spec, data, control, &queue),
-                        None => Err(Error::settings(format!("{}: no data", spec.plan))),
+                        None => Err(Error::Internal(format!("{}: no data", spec.plan))),
                     };
                     let mut ended = ended.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                     match outcome {

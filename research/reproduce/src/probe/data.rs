@@ -86,7 +86,7 @@ fn array(path: &Path) -> Result<Array> {
     match read(&Source::file(path), &ReadOptions::default())?.features {
         Features::Array(array) => Ok(array),
         Features::Table(_) => {
-            Err(Error::Stored { path: path.to_owned(), reason: "a table, no array of features".into() })
+            Err(Error::Stored { path: path.to_owned(), reason: "a table, expected an array of features".into() })
         }
     }
 }
@@ -97,7 +97,7 @@ fn numbers(column: &Column, path: &Path) -> Result<Vec<u32>> {
         let text = column.text(row).unwrap_or_default();
         text.parse().map_err(|_| Error::Stored {
             path: path.to_owned(),
-            reason: format!("row {row}: '{text}' is no class index"),
+            reason: format!("row {row}: '{text}' is not a class index"),
         })
     };
     (0..column.len()).map(number).collect()

@@ -26,7 +26,7 @@ pub(super) struct Protocol {
 pub(super) const PROTOCOLS: [Protocol; 3] = [
     Protocol {
         name: "authors",
-        words: "the base arm and the envelope's arm with the schedules that the authors' script gives them",
+        words: "the base arm and the envelope arm with the schedules of the authors' script",
         base: ArmName::Base,
         arms: &[ArmName::Penalise, ArmName::PenaliseStrict],
     },
@@ -94,7 +94,7 @@ pub(super) fn write(
         tables.push(table);
     }
     if found.is_empty() {
-        report.document.text("No results yet: `cmrm-reproduce run` makes them.");
+        report.document.text("No results yet; train them with `cmrm-reproduce run`.");
         return Ok(());
     }
     report.document.text(complete(binary, results, options));
@@ -103,7 +103,7 @@ pub(super) fn write(
     }
     let numbers: Vec<Printed> = printed()?.into_iter().filter(|number| number.experiment == name).collect();
     if numbers.iter().all(|number| number.elsewhere) {
-        report.document.text("Printed numbers of this table: not available here.");
+        report.document.text("The printed numbers of this table are not available here.");
     }
     report.document.table(beside(&numbers, &found));
     tables.into_iter().for_each(|table| report.document.table(table));
@@ -122,7 +122,7 @@ fn complete(binary: &Binary, results: &Results, options: &Options) -> String {
         }
     }
     let there: Vec<f64> = keys.values().copied().flatten().collect();
-    let mut text = format!("{} of {} cells are there.", there.len(), keys.len());
+    let mut text = format!("{} of {} cells have results.", there.len(), keys.len());
     if options.times {
         let _ = write!(text, " They took {:.0} core-seconds.", there.iter().sum::<f64>());
     }
@@ -141,7 +141,7 @@ fn beside(numbers: &[Printed], found: &[Comparison]) -> Table {
         vec![number.row.clone(), arm, number.metric.clone(), number.text(), number.place.clone(), ours]
     };
     Table {
-        caption: "Beside numbers from elsewhere.".into(),
+        caption: "Compared with numbers from elsewhere.".into(),
         columns: ["loss", "arm", "metric", "there", "where", "here"].map(Into::into).to_vec(),
         rows: numbers.iter().map(row).collect(),
     }

@@ -13,7 +13,7 @@ pub(super) fn write(report: &mut Report, name: &str, figures: &Figures, results:
     let (_, cell) = figures.resolve()?;
     let result = results.get(&CellConfig::Figures(cell));
     let Some(data) = result.and_then(|result| result.figures.as_ref()) else {
-        report.document.text("No results yet: `cmrm-reproduce run` makes them.");
+        report.document.text("No results yet; train them with `cmrm-reproduce run`.");
         return Ok(());
     };
     let drawn = cmrm_report::figures(data);

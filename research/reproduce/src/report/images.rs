@@ -76,7 +76,7 @@ pub(super) fn write(report: &mut Report, name: &str, images: &Images, root: &Pat
     let mut lines = read(&root.join(&images.results))?;
     lines.retain(|line| images.rows.iter().any(|row| row.plans.contains(&line.plan)));
     if lines.is_empty() {
-        report.document.text(format!("Not run: there are no results of it in {}.", images.results));
+        report.document.text(format!("Not run: no results in {}.", images.results));
         return Ok(());
     }
     let mut table = Table {

@@ -36,7 +36,7 @@ pub struct Report {
 /// image runs are looked for.
 pub fn report(experiments: &[Experiment], results: &Results, options: &Options, root: &Path) -> Result<Report> {
     let mut report = Report::default();
-    report.document.heading(1, "The paper again");
+    report.document.heading(1, "Reproducing the paper");
     for text in sentences::INTRODUCTION {
         report.document.text(*text);
     }
@@ -46,7 +46,7 @@ pub fn report(experiments: &[Experiment], results: &Results, options: &Options, 
     headline(&mut report)?;
     for experiment in experiments {
         report.document.heading(2, format!("{} (`{}`)", experiment.title, experiment.name));
-        report.document.text(format!("Of the paper: {}.", experiment.paper));
+        report.document.text(format!("In the paper: {}.", experiment.paper));
         for note in &experiment.notes {
             report.document.text(note.clone());
         }

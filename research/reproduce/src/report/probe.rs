@@ -97,7 +97,7 @@ pub(super) fn write(
         }
     }
     if found.is_empty() {
-        report.document.text("No results yet: `cmrm-reproduce run` makes them.");
+        report.document.text("No results yet; train them with `cmrm-reproduce run`.");
         return Ok(());
     }
     let mut missing = Vec::new();
@@ -111,17 +111,17 @@ pub(super) fn write(
         let gains: Vec<String> =
             of_arm().filter_map(|c| Some(format!("{} {:+.2}{}", c.row, c.difference?.0, c.verdict.mark()))).collect();
         report.document.text(format!(
-            "**`{}`: that the envelope raises accuracy {}.** {better} kinds of labels better, {worse} worse, {open} open: {}.",
+            "**`{}`: the claim that the envelope raises accuracy {}.** {better} kinds of labels better, {worse} worse, {open} open: {}.",
             arm.name,
             super::sentences::claim([better, worse, open]),
             gains.join(", ")
         ));
     }
     if !missing.is_empty() {
-        report.document.text(format!("Not run to the end: {}.", missing.join(", ")));
+        report.document.text(format!("Not finished: {}.", missing.join(", ")));
     }
     if !printed::printed()?.iter().any(|number| number.experiment == name) {
-        report.document.text("Printed numbers of this table: not available here (and of other features).");
+        report.document.text("The printed numbers of this table are not available here, and come from other features.");
     }
     report.document.table(table);
     report.comparisons.extend(found);

@@ -7,15 +7,15 @@ use crate::experiment::Binary;
 
 /// What stands at the top.
 pub(super) const INTRODUCTION: &[&str] = &[
-    "Written by `cmrm-reproduce report` from the cells that `cmrm-reproduce run` trained; no number is copied by hand.",
+    "`cmrm-reproduce report` writes this page from the cells that `cmrm-reproduce run` trained; no number is copied by hand.",
     "Means ± standard deviations over seeds, in percent where a metric is a share. A difference has its paired 95 % \
-     interval (Student's t over seeds): ▲ the interval lies on the better side of zero, ▼ on the worse, no mark: the \
-     seeds do not decide. One interval in twenty misleads by chance. All metrics are by clean test labels, none of \
-     which trained or chose anything.",
+     interval (Student's t over seeds): ▲ marks an interval on the better side of zero, ▼ one on the worse side; \
+     without a mark the seeds do not decide. One interval in twenty misleads by chance. All metrics use clean test labels, which \
+     trained and chose nothing.",
     "M.APSS is the mean size of prediction sets (LAC, coverage 0.9, ten random splits of the test rows), PC and NC APSS \
-     that of the rows of class 1 and 0. Less is better for these, FPR and FNR.",
-    "A claim *holds* here if every comparison is better, *holds in part* if more are better than worse, and else *does \
-     not hold*.",
+     those of the rows of class 1 and 0. Lower is better for these, FPR and FNR.",
+    "A claim *holds* here if every comparison is better, *holds in part* if more are better than worse, and otherwise \
+     *does not hold*.",
 ];
 
 /// In words, by the rule of the introduction.
@@ -51,7 +51,7 @@ pub(super) fn of_binary(binary: &Binary, found: &[Comparison]) -> Vec<String> {
                 continue;
             }
             texts.push(format!(
-                "**Protocol `{}`, `{}`: that the envelope helps every loss {}.** {all} comparisons (loss × \
+                "**Protocol `{}`, `{}`: the claim that the envelope helps every loss {}.** {all} comparisons (loss × \
                  metric): {better} better, {worse} worse, {open} open. {}; {}.",
                 protocol.name,
                 arm.name(),
@@ -80,7 +80,7 @@ fn what_remains(found: &[Comparison]) -> Option<String> {
     let (kept, all) = (kept.count(), gains.len());
     let [better, ..] = count(of(found, "schedule", ArmName::BaseFresh));
     Some(format!(
-        "What the gains are made of: of the {all} comparisons that `penalise` wins as the authors compare, {kept} are won \
+        "Sources of the gains: of the {all} comparisons that `penalise` wins as the authors compare, it also wins {kept} \
          against a base arm with the same schedule. The schedule alone, without any envelope, wins {better} comparisons \
          against the authors' base arm."
     ))
@@ -98,7 +98,7 @@ fn stopped(binary: &Binary, found: &[Comparison]) -> Option<String> {
         .collect();
     (better + worse + open > 0).then(|| {
         format!(
-            "Stopping the base arm early ({}) against going on: {better} comparisons better, {worse} worse, {open} open. {}; {}.",
+            "Stopping the base arm early ({}) against training to the end: {better} comparisons better, {worse} worse, {open} open. {}; {}.",
             steps.join(", "),
             by_loss(found, "schedule", ArmName::BaseWarm, "accuracy"),
             by_loss(found, "schedule", ArmName::BaseWarm, "AUROC"),

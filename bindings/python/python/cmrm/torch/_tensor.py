@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# Rows a class needs in a batch to have a quantile of its own, as in the library.
-CLASS_ROWS = 8
+# Rows that a class needs in a batch to have a quantile of its own.
+from .._native import CLASS_ROWS
 
 # A row loss and the margin that the envelope measures.
 Rows = tuple[Tensor, Tensor]

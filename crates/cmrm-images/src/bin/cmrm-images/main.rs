@@ -128,7 +128,11 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("cmrm-images: {}", printable(&error.to_string()));
-            ExitCode::from(if matches!(error, Error::Interrupted) { 130 } else { 2 })
+            ExitCode::from(match error {
+                Error::Interrupted => 130,
+                Error::Internal(_) => 101,
+                _ => 2,
+            })
         }
     }
 }
