@@ -247,3 +247,20 @@ def test_a_linear_model_is_fitted_to_its_optimum(noisy):
     # Chunks come one at a time, which L-BFGS cannot use.
     chunk = cmrm.CMRMClassifier(model="linear").partial_fit(X, labels)
     assert 'optimiser = "adam"' in chunk.config_ and "epochs = 40\n" in chunk.config_
+
+
+def test_a_search_weighs_rows_as_the_fit_after_it():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(300, 2)).astype(np.float32)
+    wrong = np.arange(300) % 3 == 0
+    y = (X[:, 0] > 0) != wrong
+    # Fractions, so that they are weights and not copies.
+    weights = np.where(wrong, 0.001, 0.5)
+    few = dict(model="linear", l2=0.01, folds=2, losses=["cross-entropy"], lambdas=[0.0], alphas=[0.5], temperatures=[0.2])
+
+    def best(**how):
+        model = cmrm.CMRMClassifierCV(random_state=0, **few).fit(X, y, **how)
+        return max(standing["score"] for standing in model.standings_ if standing["score"] is not None)
+
+    assert best() < 0.75
+    assert best(sample_weight=weights) > 0.95

@@ -29,6 +29,11 @@ impl Failure {
         Failure { code: BAD_INPUT, message: message.to_string() }
     }
 
+    /// What no input can cause.
+    pub fn internal(message: impl Display) -> Self {
+        Failure { code: BUG, message: format!("a bug in cmrm, please report it: {message}") }
+    }
+
     /// The user stopped it.
     pub fn interrupted(message: impl Display) -> Self {
         Failure { code: INTERRUPTED, message: message.to_string() }
@@ -79,4 +84,18 @@ pub fn in_file(path: &std::path::Path, error: std::io::Error) -> Failure {
 /// The same for a file that cannot be read.
 pub fn in_read_file(path: &std::path::Path, error: &std::io::Error) -> Failure {
     cmrm_run::Error::reading(path, error).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_has_an_exit_code_of_its_own() {
+        let nested = cmrm_fit::Error::Run(cmrm_run::Error::Internal("x".into()));
+        for bug in [Failure::internal("x"), nested.into(), cmrm_train::Error::Internal("x".into()).into()] {
+            assert_eq!((bug.code, bug.message.as_str()), (101, "a bug in cmrm, please report it: x"));
+        }
+        assert_eq!(Failure::from(cmrm_fit::Error::Refused("x".into())).code, 2);
+    }
 }

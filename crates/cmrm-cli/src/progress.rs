@@ -52,7 +52,7 @@ pub fn decide_penalty(fit: &mut Fit, terminal: &Terminal) -> Done<()> {
         return Err(Failure::interrupted("interrupted while choosing the penalty; nothing was trained"));
     }
     if let Some(l2) = fit.config().l2 {
-        terminal.say(format!("penalty chosen by observed labels of rows held back: l2 = {l2}"));
+        terminal.say(format!("penalty chosen by cross-validation on observed labels: l2 = {l2}"));
     }
     Ok(())
 }

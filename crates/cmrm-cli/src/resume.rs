@@ -67,7 +67,7 @@ pub fn begun(args: &FitArgs, wanted: Begun) -> Result<Option<(RunDir, FitConfig)
     };
     if let Some(other) = other {
         return Err(Failure::input(format!(
-            "{out}: a {} is in this folder, not a {}; go on with it by `cmrm {} --resume --out {out}`, or choose another --out",
+            "{out}: a {} is in this folder, not a {}; continue it with `cmrm {} --resume --out {out}`, or choose another --out",
             other.noun(),
             wanted.noun(),
             other.verb(),
@@ -101,7 +101,8 @@ pub fn agree(run: &RunDir, own: &FitConfig, asked: FitConfig, args: &FitArgs, be
 
 /// Refuses settings that differ, and names the first of them.
 pub fn refuse_difference<T: Serialize>(run: &RunDir, own: &T, asked: &T, begun: Begun) -> Result<()> {
-    let as_value = |settings: &T| serde_json::to_value(settings).map_err(|e| Failure::input(format!("settings: {e}")));
+    let as_value =
+        |settings: &T| serde_json::to_value(settings).map_err(|e| Failure::internal(format!("settings: {e}")));
     let Some((name, own, asked)) = first_difference("", &as_value(own)?, &as_value(asked)?) else { return Ok(()) };
     let (place, noun) = (run.path().display(), begun.noun());
     Err(Failure::input(match begun.is_finished(run) {

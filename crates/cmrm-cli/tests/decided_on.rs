@@ -1,12 +1,12 @@
 //! `clean` applies decisions to the rows that they were made on, and to no others.
 
-mod command;
+mod common;
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use command::{cmrm, json, refused};
+use common::{cmrm, json, refuse};
 
 const ROWS: usize = 2000;
 /// One label in eight is wrong.
@@ -74,7 +74,7 @@ fn given_labels_have_to_be_those_of_the_table() {
     fs::remove_file(at("o.csv")).unwrap();
     fs::remove_file(at("o.csv.changes.csv")).unwrap();
 
-    let words = refused(folder.path(), &CLEAN_SORTED);
+    let words = refuse(folder.path(), &CLEAN_SORTED);
     let sorted = fs::read_to_string(at("sorted.csv")).unwrap();
     let label_of =
         |row: &str| sorted.lines().nth(row.parse::<usize>().unwrap() + 1).unwrap().rsplit_once(',').unwrap().1;
@@ -106,7 +106,7 @@ fn rows_are_found_by_id_in_any_order() {
     write_tables(folder.path());
     let mut lines = decisions();
     write_decisions(folder.path(), "row,action,label,given_label,id", &lines, "");
-    assert!(refused(folder.path(), &CLEAN_SORTED).contains("name its ID column with --id"));
+    assert!(refuse(folder.path(), &CLEAN_SORTED).contains("name its ID column with --id"));
     let by_id = [&CLEAN_SORTED[..], &["--id", "pid"]].concat();
     let cleaned = json(folder.path(), &by_id);
     assert_eq!((cleaned["relabelled"].as_u64(), cleaned["by_id"].as_bool()), (Some(250), Some(true)));
@@ -126,7 +126,7 @@ fn rows_are_found_by_id_in_any_order() {
     write_tables(folder.path());
     let id = |line: &str, expected: &str| {
         write_decisions(folder.path(), "row,action,label,given_label,id", &[lines[1].clone(), line.to_owned()], "");
-        let words = refused(folder.path(), &by_id);
+        let words = refuse(folder.path(), &by_id);
         assert!(words.contains(expected), "{words}\nexpected: {expected}");
     };
     let up = rows().iter().position(|row| row.3 == "up").unwrap();
@@ -143,7 +143,7 @@ fn rows_are_found_by_id_in_any_order() {
     assert_eq!(json(folder.path(), &by_id)["dropped"], 1);
     write_tables(folder.path());
     fs::write(at("d.csv"), "id,action\nx7,drop\n").unwrap();
-    assert!(refused(folder.path(), &by_id).contains("nor any other ID in the file"));
+    assert!(refuse(folder.path(), &by_id).contains("nor any other ID in the file"));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn without_ids_the_rows_have_to_be_the_same() {
     };
     let lines: Vec<String> = decisions().iter().filter(agrees).take(1).cloned().collect();
     write_decisions(folder.path(), "row,action,label,given_label,fingerprint", &lines, &more);
-    let words = refused(folder.path(), &CLEAN_SORTED);
+    let words = refuse(folder.path(), &CLEAN_SORTED);
     let expected = format!("d.csv: row 0: decided on rows with fingerprint {fingerprint}, but sorted.csv has ");
     assert!(words.contains(&expected) && words.contains("--force"), "{words}");
     assert!(!at("o.csv").exists());
@@ -186,13 +186,13 @@ fn without_ids_the_rows_have_to_be_the_same() {
     assert_eq!(fs::read(at("o.csv")).unwrap(), fs::read(at("p.csv")).unwrap());
     // Without the fingerprint nobody can tell, and it is refused.
     write_decisions(folder.path(), "row,action,label,given_label", &decisions(), "");
-    assert!(refused(folder.path(), &again).contains("the decisions seem to have been applied"));
+    assert!(refuse(folder.path(), &again).contains("the decisions seem to have been applied"));
     // A row that the decisions dropped moves those behind it.
     let mut lines = decisions();
     lines[0] = "3,drop,,up".into();
     write_decisions(folder.path(), "row,action,label,given_label,fingerprint", &lines[..1], &more);
     json(folder.path(), &["clean", "t.csv", "d.csv", "--label", "kind", "--force", "--out", "o.csv"]);
-    let words = refused(folder.path(), &again);
+    let words = refuse(folder.path(), &again);
     assert!(words.contains("rows added, removed or reordered since, perhaps by these very decisions"), "{words}");
 }
 
@@ -220,7 +220,7 @@ fn an_audit_with_actions_is_a_file_of_decisions_and_so_is_one_by_hand() {
     let cleaned = json(folder.path(), &CLEAN);
     assert_eq!(cleaned["relabelled"], found["issues"]);
     assert!(wrong_labels(&at("o.csv")) < ROWS / WRONG / 2);
-    refused(folder.path(), &CLEAN_SORTED);
+    refuse(folder.path(), &CLEAN_SORTED);
     assert_eq!(json(folder.path(), &[&CLEAN_SORTED[..], &["--id", "pid"]].concat())["relabelled"], found["issues"]);
     // By folds the audit names the ids as well.
     let folds = ["audit", "t.csv", "--label", "kind", "--id", "pid", "--folds", "2", "--epochs", "1", "--out", "f.csv"];

@@ -160,7 +160,7 @@ fn ctrl_c_does_not_wait_for_the_end_of_an_epoch() {
     assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
     assert_eq!(output.status.code(), Some(130));
     let words = String::from_utf8(output.stderr).unwrap();
-    assert!(words.contains("interrupted after epoch 0; go on with `cmrm fit --resume --out run`"), "{words}");
+    assert!(words.contains("interrupted after epoch 0; continue with `cmrm fit --resume --out run`"), "{words}");
     assert!(folder.path().join("run/checkpoints/last.safetensors").is_file());
 }
 

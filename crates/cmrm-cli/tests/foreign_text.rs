@@ -1,11 +1,11 @@
 //! Names and cells that would be obeyed where people read them: by a terminal, in Markdown, in a spreadsheet.
 
-mod command;
+mod common;
 
 use std::fs;
 use std::path::Path;
 
-use command::{cmrm, json};
+use common::{cmrm, json};
 
 /// Clears the screen, sets the title, breaks the line, turns the text around.
 const ESCAPES: &str = "\u{1b}[2Jred\u{1b}]0;x\u{7}\u{9b}31m\nfake\u{202e}";

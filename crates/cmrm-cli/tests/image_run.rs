@@ -1,9 +1,9 @@
 //! The folder of a run on images, as `cmrm-images train` leaves it: audited by file, and refused where only rows will do.
 
-mod command;
+mod common;
 
 use cmrm_run::{RunInfo, RunKind, TrainingRows};
-use command::{cmrm, json, refused};
+use common::{cmrm, json, refuse};
 
 #[test]
 fn suspects_of_an_image_run_are_files() {
@@ -37,5 +37,5 @@ fn suspects_of_an_image_run_are_files() {
     assert!(lines[0].starts_with("row,file,is_label_issue,"), "{table}");
     assert!(lines[1].starts_with("1,train/cat/1.jpg,true,"), "{table}");
     assert!(cmrm(folder.path(), &["audit", "run"]).status.success());
-    assert!(refused(folder.path(), &["predict", "run", "suspects.csv"]).contains("a run on images"));
+    assert!(refuse(folder.path(), &["predict", "run", "suspects.csv"]).contains("a run on images"));
 }

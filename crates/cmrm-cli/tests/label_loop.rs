@@ -1,12 +1,12 @@
 //! Noise, fit, audit, decisions, clean: the loop of a user with labels that are partly wrong.
 
-mod command;
+mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use command::{cmrm, json, refused};
+use common::{cmrm, json, refuse};
 
 /// The rows of a plain CSV file without quotes.
 fn csv(path: &Path) -> (Vec<String>, Vec<Vec<String>>) {
@@ -66,7 +66,7 @@ fn wrong_labels_are_made_found_and_put_right() {
     // The share is about a fifth: above a tenth, and not above a half.
     assert_eq!(cmrm(folder.path(), &["audit", "run", "--fail-above", "0.1"]).status.code(), Some(1));
     assert_eq!(cmrm(folder.path(), &["audit", "run", "--fail-above", "0.5"]).status.code(), Some(0));
-    assert!(refused(folder.path(), &["audit", "run", "--fail-above", "2"]).contains("from 0 to 1"));
+    assert!(refuse(folder.path(), &["audit", "run", "--fail-above", "2"]).contains("from 0 to 1"));
 
     let mut decisions = String::from("row,action,label\n");
     let dropped: usize = issues[0][0].parse().unwrap();
@@ -123,13 +123,13 @@ fn anyones_probabilities_are_audited() {
     assert_eq!(fs::read(folder.path().join("s.parquet")).unwrap()[..4], *b"PAR1");
 
     write(&[labels.as_slice(), &[0]].concat());
-    assert!(refused(folder.path(), &args).contains("13 labels for the 12 rows of p.npy"));
+    assert!(refuse(folder.path(), &args).contains("13 labels for the 12 rows of p.npy"));
     let mut wrong = labels.clone();
     wrong[5] = 2;
     write(&wrong);
-    assert!(refused(folder.path(), &args).contains("y.npy: row 5: label 2 is not a column of p.npy"));
-    assert!(refused(folder.path(), &["audit", "nothing-here"]).contains("nothing-here: not a folder"));
-    refused(folder.path(), &["audit"]);
+    assert!(refuse(folder.path(), &args).contains("y.npy: row 5: label 2 is not a column of p.npy"));
+    assert!(refuse(folder.path(), &["audit", "nothing-here"]).contains("nothing-here: not a folder"));
+    refuse(folder.path(), &["audit"]);
 }
 
 #[test]
@@ -158,11 +158,11 @@ fn a_data_set_is_audited_by_cross_fitting() {
     let plain = json(folder.path(), &[&folds[..], &["--no-envelope", "--score", "self_confidence"]].concat());
     assert_ne!(plain["top"], audit["top"]);
 
-    let with = |more: &[&str]| refused(folder.path(), &[&["audit", "noisy.csv", "--label", label], more].concat());
+    let with = |more: &[&str]| refuse(folder.path(), &[&["audit", "noisy.csv", "--label", label], more].concat());
     assert!(with(&["--folds", "1"]).contains("--folds 1 is out of range: expected 2 to 1797"));
     assert!(with(&[]).contains("add --folds K"));
     assert!(with(&["--folds", "3", "--score", "margin"]).contains("normalized_margin"));
     fs::write(at("rare.csv"), "x,y\n1,a\n2,a\n3,b\n").unwrap();
-    let words = refused(folder.path(), &["audit", "rare.csv", "--label", "y", "--folds", "2"]);
+    let words = refuse(folder.path(), &["audit", "rare.csv", "--label", "y", "--folds", "2"]);
     assert!(words.contains("class 'b' has a single row, 2"), "{words}");
 }

@@ -1,10 +1,10 @@
 //! What a fit shows while it runs: a table that is drawn anew on a terminal, plain lines elsewhere.
 
-mod command;
+mod common;
 
 use std::process::Command;
 
-use command::cmrm;
+use common::cmrm;
 
 #[test]
 fn a_log_gets_ten_plain_lines() {

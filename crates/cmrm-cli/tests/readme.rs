@@ -6,9 +6,13 @@ use std::path::Path;
 
 use common::{succeed, write_table};
 
+fn readme() -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap()
+}
+
 #[test]
 fn the_commands_of_the_readme_run() {
-    let readme = include_str!("../../../README.md");
+    let readme = readme();
     let folder = tempfile::tempdir().unwrap();
     write_table(&folder.path().join("customers.csv"), 300);
     let mut run = 0;
@@ -61,7 +65,7 @@ fn write_labels(folder: &Path) {
 /// Every line that the README shows of `shown`, in block `at`, is there but for its digits: those depend on the
 /// processor's matrix kernels, words and layout do not.
 fn is_shown(shown: &str, at: usize) {
-    let readme = include_str!("../../../README.md");
+    let readme = readme();
     let block = readme.split("```text\n").nth(at).unwrap().split("```").next().unwrap();
     for line in block.lines().filter(|line| !line.is_empty() && !line.contains('…')) {
         let skeleton = |line: &str| line.replace(|c: char| c.is_ascii_digit(), "0");

@@ -1,10 +1,10 @@
 //! `noise` and `clean` change labels and nothing else, and refuse what they cannot do.
 
-mod command;
+mod common;
 
 use std::fs;
 
-use command::{json, refused};
+use common::{json, refuse};
 
 #[test]
 fn cells_stay_as_they_are_written() {
@@ -16,20 +16,17 @@ fn cells_stay_as_they_are_written() {
     assert_eq!(fs::read_to_string(folder.path().join("same.csv")).unwrap(), text);
     json(folder.path(), &["noise", "data.csv", "--label", "1", "--kind", "binary-flip:0.5", "--out", "other.parquet"]);
     assert!(
-        refused(
+        refuse(
             folder.path(),
             &["noise", "data.csv", "--label", "class", "--kind", "binary-flip:0.5", "--out", "data.csv"]
         )
         .contains("data file itself")
     );
     assert!(
-        refused(
-            folder.path(),
-            &["noise", "data.csv", "--label", "clas", "--kind", "binary-flip:0.5", "--out", "o.csv"]
-        )
-        .contains("did you mean 'class'?")
+        refuse(folder.path(), &["noise", "data.csv", "--label", "clas", "--kind", "binary-flip:0.5", "--out", "o.csv"])
+            .contains("did you mean 'class'?")
     );
-    let words = refused(
+    let words = refuse(
         folder.path(),
         &["noise", "data.csv", "--label", "class", "--kind", "binary-flip:0.5", "--out", "o.doc"],
     );
@@ -62,7 +59,7 @@ fn bad_decisions_are_refused_with_their_place() {
     ];
     for (text, expected) in table {
         fs::write(folder.path().join("d.csv"), text).unwrap();
-        let words = refused(folder.path(), &["clean", "data.csv", "d.csv", "--label", "class", "--out", "o.csv"]);
+        let words = refuse(folder.path(), &["clean", "data.csv", "d.csv", "--label", "class", "--out", "o.csv"]);
         assert!(words.contains(expected), "{words}\nexpected: {expected}");
         assert!(!folder.path().join("o.csv").exists() && !folder.path().join("o.csv.changes.csv").exists());
     }

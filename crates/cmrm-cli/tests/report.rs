@@ -1,10 +1,10 @@
 //! The report of a run: its page, its figures, and what they are made of.
 
-mod command;
+mod common;
 
 use std::fs;
 
-use command::{cmrm, json, refused};
+use common::{cmrm, json, refuse};
 
 const FIGURES: [&str; 11] = [
     "confidence",
@@ -68,10 +68,10 @@ fn a_fit_leaves_a_page_and_its_figures_can_be_had_as_files() {
 
     let damaged = fs::read_to_string(at("run/report.json")).unwrap().replace("cmrm/report/1", "cmrm/report/9");
     fs::write(at("run/report.json"), damaged).unwrap();
-    assert!(refused(folder.path(), &["report", "run", "--figures", "f"]).contains("this version reads cmrm/report/1"));
+    assert!(refuse(folder.path(), &["report", "run", "--figures", "f"]).contains("this version reads cmrm/report/1"));
     fs::remove_file(at("run/report.json")).unwrap();
     assert!(
-        refused(folder.path(), &["report", "run", "--figures", "f"]).contains("missing; the run comes from a version")
+        refuse(folder.path(), &["report", "run", "--figures", "f"]).contains("missing; the run comes from a version")
     );
 }
 
@@ -122,5 +122,5 @@ fn thresholds_of_two_classes_are_followed_and_more_classes_refused() {
         serde_json::from_str(&fs::read_to_string(folder.path().join("run/report.json")).unwrap()).unwrap();
     let last = report["history"].as_array().unwrap().last().unwrap();
     assert!(last["tau_plus"].is_f64() && last["tau_minus"].is_f64() && last["tau"].is_null(), "{last}");
-    assert!(refused(folder.path(), &["fit", "digits", "--class-conditional", "--out", "no"]).contains("two classes"));
+    assert!(refuse(folder.path(), &["fit", "digits", "--class-conditional", "--out", "no"]).contains("two classes"));
 }

@@ -1,6 +1,6 @@
 //! The loop as people go through it: wrong labels, fit, review, clean, and a better fit.
 
-mod command;
+mod common;
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use cmrm_report::{Card, Content, Neighbour};
 use cmrm_run::{RunInfo, RunKind};
-use command::{json, refused};
+use common::{json, refuse};
 
 /// `cmrm review` under way; ended with the test.
 struct Review {
@@ -95,7 +95,7 @@ fn decisions_by_the_true_labels_make_the_next_fit_better() {
     };
     let before = fit("noisy.csv", "first");
     json(folder.path(), &["audit", "first", "--out", "suspects.csv"]);
-    assert!(refused(folder.path(), &["review", "first", "--export", "none.csv"]).contains("no decisions yet"));
+    assert!(refuse(folder.path(), &["review", "first", "--export", "none.csv"]).contains("no decisions yet"));
 
     let decided = {
         let review = Review::start(folder.path(), &["first"]);
@@ -135,7 +135,7 @@ fn decisions_by_the_true_labels_make_the_next_fit_better() {
     sorted.sort_unstable();
     fs::write(at("sorted.csv"), format!("{header}\n{}\n", sorted.join("\n"))).unwrap();
     let other = ["clean", "sorted.csv", "decisions.csv", "--label", &label, "--out", "clean.csv"];
-    assert!(refused(folder.path(), &other).contains("decided on the label "));
+    assert!(refuse(folder.path(), &other).contains("decided on the label "));
     // A run that an earlier version made has no fingerprint of its rows; the labels are known still.
     let info = fs::read_to_string(at("first/run.json")).unwrap();
     let line = info.lines().find(|line| line.contains("rows_fingerprint")).unwrap();
@@ -157,10 +157,10 @@ fn a_review_needs_the_data_that_the_run_was_trained_on() {
     fs::write(folder.path().join("t.csv"), table(0)).unwrap();
     fs::write(folder.path().join("other.csv"), table(1)).unwrap();
     json(folder.path(), &["fit", "t.csv", "--label", "kind", "--epochs", "2", "--out", "run"]);
-    let words = refused(folder.path(), &["review", "run", "--data", "other.csv"]);
+    let words = refuse(folder.path(), &["review", "run", "--data", "other.csv"]);
     assert!(words.contains("other.csv: not the data that the run was trained on"), "{words}");
     fs::rename(folder.path().join("t.csv"), folder.path().join("moved.csv")).unwrap();
-    assert!(refused(folder.path(), &["review", "run"]).contains("name it with --data"));
+    assert!(refuse(folder.path(), &["review", "run"]).contains("name it with --data"));
     let review = Review::start(folder.path(), &["run", "--data", "moved.csv"]);
     assert!(review.ask("GET list", "").contains(r#""classes":["a","b"]"#));
 }
@@ -173,7 +173,7 @@ fn images_are_shown_as_their_run_kept_them() {
     let info = RunInfo::new(vec!["cat".into(), "dog".into()], vec!["ce".into()], "ce".into(), "0".repeat(64));
     let info = RunInfo { kind: RunKind::Images, ..info };
     fs::write(run.join("run.json"), serde_json::to_string(&info).unwrap()).unwrap();
-    assert!(refused(folder.path(), &["review", "run"]).contains("cards.json: missing; the run comes from a version"));
+    assert!(refuse(folder.path(), &["review", "run"]).contains("cards.json: missing; the run comes from a version"));
 
     let content = |picture: &str| Content {
         picture: Some(format!("data:image/png;base64,{picture}")),
@@ -191,7 +191,7 @@ fn images_are_shown_as_their_run_kept_them() {
     };
     let cards = [card(7, -0.9, "Zmlyc3Q="), card(2, -0.4, "c2Vjb25k")];
     fs::write(run.join("cards.json"), serde_json::to_string(&cards).unwrap()).unwrap();
-    assert!(refused(folder.path(), &["review", "run", "--data", "pets"]).contains("leave out the flag"));
+    assert!(refuse(folder.path(), &["review", "run", "--data", "pets"]).contains("leave out the flag"));
     {
         let review = Review::start(folder.path(), &["run"]);
         let list: serde_json::Value = serde_json::from_str(&review.ask("GET list", "")).unwrap();

@@ -267,10 +267,7 @@ impl FitConfig {
             return None;
         }
         if self.l2() == Some(0.0) {
-            return Some(
-                "L-BFGS goes on to the least loss, which without a penalty learns wrong labels by heart; try l2 = 0.01"
-                    .into(),
-            );
+            return Some("without a penalty, L-BFGS memorises wrong labels; try l2 = 0.01".into());
         }
         let usual = FitConfig::default();
         let unused: Vec<&str> = [
@@ -285,7 +282,7 @@ impl FitConfig {
         .collect();
         (!unused.is_empty()).then(|| {
             let unused = unused.join(", ");
-            format!("L-BFGS takes all rows at once and ignores {unused}, which are for other optimisers, such as adam")
+            format!("L-BFGS takes all rows at once and ignores {unused}; these settings are for other optimisers, such as adam")
         })
     }
 

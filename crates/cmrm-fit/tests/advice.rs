@@ -15,7 +15,7 @@ fn settings_that_lbfgs_ignores_are_named() {
     let linear = FitConfig { model: ModelKind::Linear, ..FitConfig::default() };
     assert_eq!(linear.advice(), None);
     let changed = FitConfig { learning_rate: 0.02, batch: 64, ..linear };
-    assert!(changed.advice().is_some_and(|word| word.contains("ignores learning-rate, batch,")));
+    assert!(changed.advice().is_some_and(|word| word.contains("ignores learning-rate, batch;")));
     assert_eq!(FitConfig { optimiser: Some(OptimiserKind::Adam), ..changed.clone() }.advice(), None);
     let dropped = FitConfig { dropout: 0.5, ..changed };
     assert!(dropped.check().is_err_and(|error| error.to_string().contains("set the optimiser to adam")));

@@ -47,7 +47,7 @@ impl RunDir {
         let unused = || files::is_unused(&path).map_err(|error| Error::writing(&path, &error));
         let in_use = || {
             Error::refused(format!(
-                "{}: the folder is not empty; choose another, delete it, or add --resume to go on with its run",
+                "{}: the folder is not empty; choose another, delete it, or add --resume to continue its run",
                 path.display()
             ))
         };
@@ -251,7 +251,7 @@ impl RunDir {
         let path = self.file(name);
         fs::read_to_string(&path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Error::refused(format!(
-                "{}: missing; this is not the folder of a finished run (an unfinished one goes on with `cmrm fit --resume --out {}`)",
+                "{}: missing; this is not the folder of a finished run (continue an unfinished one with `cmrm fit --resume --out {}`)",
                 path.display(),
                 self.path.display()
             )),

@@ -140,7 +140,7 @@ fn train(trainer: &mut Trainer<'_, f32>, run: &RunDir, terminal: &Terminal) -> R
         // The epoch under way was thrown away: this is the state after the last whole one.
         write_file(&checkpoint, &Checkpoint::of(trainer).to_bytes()?)?;
         return Err(Failure::interrupted(format!(
-            "interrupted after epoch {}; go on with `cmrm fit --resume --out {}`",
+            "interrupted after epoch {}; continue with `cmrm fit --resume --out {}`",
             trainer.epochs_done(),
             run.path().display()
         )));

@@ -55,7 +55,7 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
         ));
     }
     let fitted = Fitted::open(&args.run, args.arm.as_deref().map_or(Wanted::Chosen, Wanted::Named))?;
-    let (arm, _) = fitted.arms.first().ok_or_else(|| Failure::input("the run has no arm"))?;
+    let (arm, _) = fitted.arms.first().ok_or_else(|| Failure::internal("the run has no arm"))?;
     let sets = match args.coverage {
         None => None,
         Some(coverage) => Some(calibrate(&fitted, arm, coverage, args.score.score, terminal)?),
@@ -163,7 +163,7 @@ impl Job<'_> {
     fn predict(&self, block: Block, id_name: Option<&str>) -> Result<(Table, Vec<f32>)> {
         let classes = &self.fitted.info.classes;
         // `run` has made sure that there is an arm.
-        let Some((_, model)) = self.fitted.arms.first() else { return Err(Failure::input("the run has no arm")) };
+        let Some((_, model)) = self.fitted.arms.first() else { return Err(Failure::internal("the run has no arm")) };
         let probabilities = model.probabilities(Matrix::new(&block.features, self.fitted.preprocess.width())?)?;
         let matrix = Matrix::new(&probabilities, classes.len())?;
         let predicted = predicted_classes(matrix)?;

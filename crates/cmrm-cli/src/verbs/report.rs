@@ -62,7 +62,7 @@ fn write_files(run: &RunDir, args: &ReportArgs, terminal: &Terminal) -> Result<E
     for (vector, pixels, figure) in drawn {
         vector.write(svg(&figure).as_bytes())?;
         let image = raster(&figure.scene, SCALE).and_then(|image| encode_png(&image));
-        pixels.write(&image.ok_or_else(|| Failure::input(format!("figure {}: could not be drawn", figure.id)))?)?;
+        pixels.write(&image.ok_or_else(|| Failure::internal(format!("figure {}: could not be drawn", figure.id)))?)?;
         written.extend([vector.path().to_owned(), pixels.path().to_owned()]);
     }
     let object = serde_json::json!({ "schema": "cmrm/report-files/1", "run": run.path(), "files": written });

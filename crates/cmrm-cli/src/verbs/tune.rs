@@ -26,13 +26,13 @@ pub struct TuneArgs {
     pub fit: FitArgs,
     #[command(flatten)]
     pub space: SpaceArgs,
-    /// Folds; 1 judges by a hold-out of --hold-out of the rows. 5 if absent.
+    /// Folds; 1 for a single hold-out (--hold-out) [default: 5].
     #[arg(long)]
     pub folds: Option<usize>,
-    /// Share of the rows to judge by with a single fold; 0.2 if absent.
+    /// Share of the rows to hold out with a single fold [default: 0.2].
     #[arg(long, value_name = "SHARE")]
     pub hold_out: Option<f64>,
-    /// What decides: observed, weighted, corrected, posterior or agreement; observed if absent.
+    /// Criterion that decides: observed, weighted, corrected, posterior or agreement [default: observed].
     #[arg(long)]
     pub criterion: Option<Criterion>,
 }
@@ -126,7 +126,7 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     let path = folder.path().display();
     if !searched.complete {
         return Err(Failure::interrupted(format!(
-            "interrupted after {} trials; go on with `cmrm tune --resume --out {path}`",
+            "interrupted after {} trials; continue with `cmrm tune --resume --out {path}`",
             searched.trials.len()
         )));
     }
@@ -181,7 +181,7 @@ fn lines(candidates: &[Candidate], trials: &[Trial]) -> Result<String> {
             })
         });
         let line = Line { trial: trial.clone(), values: values.unwrap_or_default() };
-        text += &serde_json::to_string(&line).map_err(|error| Failure::input(format!("trials.jsonl: {error}")))?;
+        text += &serde_json::to_string(&line).map_err(|error| Failure::internal(format!("trials.jsonl: {error}")))?;
         text.push('\n');
     }
     Ok(text)

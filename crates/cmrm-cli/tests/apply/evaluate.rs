@@ -107,3 +107,12 @@ fn the_report_is_the_run_s_own() {
     let found: Value = serde_json::from_slice(&succeed(&["report", &run.name("run"), "--json"]).stdout).unwrap();
     assert_eq!(found, serde_json::from_str::<Value>(&stored("summary.json")).unwrap());
 }
+
+#[test]
+fn a_run_named_like_a_data_set_is_not_read_as_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let fit = ["fit", "digits", "--epochs", "1", "--hidden", "4", "--out", "digits"];
+    crate::common::succeed(folder.path(), &fit);
+    let found = crate::common::json(folder.path(), &["evaluate", "digits", "digits"]);
+    assert_eq!(found["rows"], 1797, "{found}");
+}

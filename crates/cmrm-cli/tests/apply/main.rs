@@ -3,6 +3,8 @@
 // Tests write files that they read.
 #![allow(clippy::disallowed_methods)]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod evaluate;
 mod predict;
 mod refusals;

@@ -1,7 +1,7 @@
 //! `cmrm predict`.
 
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use cmrm::Matrix;
 use cmrm_data::preprocess::Preprocess;
@@ -10,7 +10,7 @@ use cmrm_data::write::ParquetTableWriter;
 use cmrm_data::{Features, Table};
 use cmrm_train::Model;
 
-use crate::run::{CLASSES, cells, cmrm, columns, copy, features, run, succeed, table, text};
+use crate::run::{CLASSES, cells, columns, copy, features, run, succeed, table, text};
 
 /// The stored model on a whole file, without the command.
 fn in_memory(arm: &str) -> Vec<f32> {
@@ -144,7 +144,7 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     let (rows, labels) = features(20_000, 4);
     cmrm_data::write::write_table(&run.path("long.csv"), &table(&rows, &labels)).unwrap();
     for flag in ["--probabilities", "--json"] {
-        let mut child = cmrm()
+        let mut child = Command::new(env!("CARGO_BIN_EXE_cmrm"))
             .args(["predict", &run.name("run"), &run.name("long.csv"), "--quiet", flag])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

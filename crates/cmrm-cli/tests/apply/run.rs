@@ -1,17 +1,18 @@
 //! A small run to apply, made once.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::OnceLock;
 
 use cmrm_data::{Column, Table};
 use tempfile::TempDir;
 
+use crate::common;
+
 pub const CLASSES: [&str; 3] = ["cat", "dog", "a|b"];
 
-pub fn cmrm() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_cmrm"))
-}
+/// Every file is named in full.
+const HERE: &str = ".";
 
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
@@ -19,17 +20,14 @@ pub fn text(bytes: &[u8]) -> String {
 
 /// Runs and expects exit code 0.
 pub fn succeed(args: &[&str]) -> Output {
-    let output = cmrm().args(args).output().unwrap();
+    let output = common::cmrm(Path::new(HERE), args);
     assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
     output
 }
 
 /// Runs, expects exit code 2 and nothing on standard output, and gives the message.
 pub fn refuse(args: &[&str]) -> String {
-    let output = cmrm().args(args).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
-    assert!(output.stdout.is_empty(), "{args:?}: {}", text(&output.stdout));
-    text(&output.stderr)
+    common::refuse(Path::new(HERE), args)
 }
 
 /// Rows around three centres, in sixty-fourths, so that text, doubles and floats all hold them exactly.

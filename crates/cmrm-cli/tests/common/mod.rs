@@ -17,11 +17,19 @@ pub fn succeed(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Runs it, insists on exit code 2, and gives standard error.
+/// Runs it with `--json`, insists on success, and gives the object.
+pub fn json(folder: &Path, arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&succeed(folder, &[arguments, &["--json", "--quiet"]].concat())).unwrap()
+}
+
+/// Runs it, insists on exit code 2 and an empty standard output, and gives standard error.
 pub fn refuse(folder: &Path, arguments: &[&str]) -> String {
     let output = cmrm(folder, arguments);
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "cmrm {arguments:?}:\n{words}");
+    // With `--json` the error is an object there.
+    let silent = output.stdout.is_empty() || arguments.contains(&"--json");
+    assert!(silent, "cmrm {arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
     words
 }
 
