@@ -14,9 +14,11 @@ use crate::threads::pool;
 /// How often signals are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The library's sentence as a `ValueError`: what it refuses is always an input.
+/// The library's sentence as a `ValueError`, or as a `RuntimeError` where it speaks of a bug.
 pub fn refuse(error: impl std::fmt::Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    let text = error.to_string();
+    // How every crate's `Internal` error begins.
+    if text.starts_with("a bug in cmrm") { PyRuntimeError::new_err(text) } else { PyValueError::new_err(text) }
 }
 
 /// Runs `work` on the process's threads without the interpreter's lock.
@@ -59,7 +61,7 @@ pub fn detached_on<T: Send>(
                             raised = Some(error);
                         }
                     }
-                    Err(RecvTimeoutError::Disconnected) => return Err(bug(&"the work ended without a word")),
+                    Err(RecvTimeoutError::Disconnected) => return Err(bug(&"the work ended without a result")),
                 }
             }
         })

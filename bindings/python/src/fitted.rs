@@ -63,7 +63,7 @@ impl Fitted {
         };
         let names: Vec<&str> = self.arms.iter().map(|(name, _)| name.as_str()).collect();
         found.map(|(_, model)| model).ok_or_else(|| {
-            refuse(format!("there is no arm '{}'; the arms are {}", arm.unwrap_or_default(), names.join(", ")))
+            refuse(format!("unknown arm '{}'; the arms are {}", arm.unwrap_or_default(), names.join(", ")))
         })
     }
 

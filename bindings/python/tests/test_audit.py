@@ -81,7 +81,7 @@ def test_names_that_there_are_not_are_refused_with_those_there_are():
         cmrm.audit(labels, probs, filter_by="magic")
     with pytest.raises(ValueError, match="self_confidence"):
         cmrm.audit(labels, probs, score="magic")
-    with pytest.raises(ValueError, match="there is no kind 'magic'"):
+    with pytest.raises(ValueError, match="unknown kind 'magic'"):
         cmrm.inject_noise(labels, "magic:0.1")
 
 

@@ -112,7 +112,7 @@ fn json_row(table: &Table, row: usize) -> serde_json::Value {
     serde_json::Value::Object(cells.collect())
 }
 
-/// DataFile numbers without a fraction.
+/// Whole numbers without a fraction.
 fn number(value: f64) -> serde_json::Value {
     // Row numbers stay below 2⁵³, where every whole number is exact.
     if value.fract() == 0.0 && value.abs() < 9e15 { (value as i64).into() } else { value.into() }

@@ -56,7 +56,7 @@ pub fn begun(args: &FitArgs, wanted: Begun) -> Result<Option<(RunDir, FitConfig)
     let settings = run.file(SETTINGS);
     if !settings.exists() {
         return Err(Failure::input(format!(
-            "{}: no {} has been started in this folder; leave --resume out to start one",
+            "{}: no {} has been started in this folder; leave out --resume to start one",
             out.display(),
             wanted.noun()
         )));
@@ -107,12 +107,12 @@ pub fn refuse_difference<T: Serialize>(run: &RunDir, own: &T, asked: &T, begun: 
     let (place, noun) = (run.path().display(), begun.noun());
     Err(Failure::input(match begun.is_finished(run) {
         true => format!(
-            "{place}: this {noun} is finished, with other settings: {name} is {own} there and {asked} here; name a new \
+            "{place}: this {noun} was finished with other settings: {name} is {own} there and {asked} here; name a new \
              --out to train with these"
         ),
         false => format!(
-            "{place}: this {noun} was started with other settings: {name} is {own} there and {asked} here; give the same \
-             or leave it out to go on, or name a new --out to start another {noun}"
+            "{place}: this {noun} was started with other settings: {name} is {own} there and {asked} here; use the same value \
+             or leave it out to continue, or name a new --out to start another {noun}"
         ),
     }))
 }
@@ -145,8 +145,8 @@ fn same_places(own: &FitConfig, asked: &FitConfig) -> bool {
 /// The refusal of data that a run or a search was not begun on.
 pub fn other_data(run: &RunDir, what: &str, name: &str) -> Failure {
     Failure::input(format!(
-        "{name}: not the {what} that {} was started with (the fingerprints differ); bring back the file as it was, or \
-         start afresh with a new --out",
+        "{name}: not the {what} that {} was started with (the fingerprints differ); restore the original file, or \
+         start a new run with another --out",
         run.path().display()
     ))
 }

@@ -40,7 +40,7 @@ impl Terminal {
     /// The result: `object` as JSON, or `text` for people.
     pub fn result(&self, object: &impl Serialize, text: &str) -> Result<()> {
         let out = if self.json {
-            serde_json::to_string(object).map_err(|e| Failure::input(format!("result as JSON: {e}")))? + "\n"
+            serde_json::to_string(object).map_err(|e| Failure::internal(format!("result as JSON: {e}")))? + "\n"
         } else {
             return self.text(text);
         };

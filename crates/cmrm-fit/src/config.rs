@@ -228,7 +228,7 @@ impl FitConfig {
 
     /// The settings as TOML; of those that depend on the model only a penalty that rows are to decide is left open.
     pub fn to_toml(&self) -> Result<String> {
-        toml::to_string(&self.resolved()).map_err(|error| Error::refused(format!("settings as TOML: {error}")))
+        toml::to_string(&self.resolved()).map_err(|error| Error::Internal(format!("settings as TOML: {error}")))
     }
 
     /// Refuses settings that cannot work.
@@ -251,7 +251,7 @@ impl FitConfig {
         }
         if self.optimiser() == OptimiserKind::Lbfgs && self.dropout > 0.0 {
             return Err(Error::refused(format!(
-                "dropout = {} does not go with L-BFGS, which needs a fixed objective; leave it out, or set the optimiser to \
+                "dropout = {} is not supported by L-BFGS, which needs a fixed objective; leave it out, or set the optimiser to \
                  adam",
                 self.dropout
             )));

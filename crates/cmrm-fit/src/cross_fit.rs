@@ -6,7 +6,7 @@ use cmrm_data::LabelledRows;
 use cmrm_data::preprocess::in_words;
 use cmrm_train::Stop;
 use cmrm_train::train::{Arm, Observer};
-use cmrm_train::tune::Folds;
+use cmrm_train::tune::{Folds, rows_by_class};
 use rayon::prelude::*;
 
 use crate::arms::arms;
@@ -16,7 +16,7 @@ use crate::fit::Fit;
 use crate::memory::{Need, Room, doubt_about_classes};
 use crate::part::Part;
 use crate::prepare::{Loaded, Prepared, encode_labels, known_labels, learn_preprocessing};
-use crate::split::{Split, draw, rows_by_class};
+use crate::split::{Split, draw};
 
 /// Watches a cross-fitting, whose folds run side by side.
 pub trait FoldObserver: Sync {
@@ -47,8 +47,12 @@ pub struct CrossFitted {
 
 impl<'a> CrossFit<'a> {
     /// Deals the rows of every class out to so many folds, so that each has its share of all classes. Without the envelope
-    /// the base loss is trained alone, as other tools do.
+    /// the base loss is trained alone, as other tools do. Rows are taken as they are in the data: in their order, with their
+    /// labels, each of them once. Weights are refused.
     pub fn new(config: &'a FitConfig, loaded: &'a Loaded, folds: usize, envelope: bool) -> Result<Self> {
+        if loaded.weights.is_some() {
+            return Err(Error::refused("cross-fitting does not take row weights; leave them out"));
+        }
         let labelled = encode_labels(config, &loaded.train, loaded.classes.as_ref())?;
         let (labels, classes) = (&labelled.labels.indices, &labelled.labels.classes);
         let in_data = |error: Error| error.in_data(&loaded.train.source);
@@ -150,7 +154,7 @@ fn check_folds(labels: &[u32], classes: &[String], folds: usize) -> Result<()> {
     match classes.iter().zip(&rows).find(|(_, rows)| rows.len() == 1) {
         None => Ok(()),
         Some((name, rows)) => Err(Error::refused(format!(
-            "class '{name}' has a single row, {}; without it no model would know the class: collect more rows, or drop it",
+            "class '{name}' has a single row, {}, so the model that judges it would never see the class; collect more rows, or drop it",
             rows[0]
         ))),
     }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use cmrm_run::TrainingRows;
 use cmrm_train::Stop;
 use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
 
 use crate::arms::arms;
 use crate::config::FitConfig;
 use crate::error::Result;
-use crate::memory::check_memory;
+use crate::memory::{Need, Room};
 use crate::outcome::FitOutcome;
 use crate::penalty::with_penalty;
 use crate::prepare::{Loaded, Prepared};
@@ -16,8 +17,8 @@ use crate::prepare::{Loaded, Prepared};
 /// A fit of rows in memory, ready to run. The command, the Python package, searches and cross-fitting all train this way,
 /// so that the same rows, seed and settings give the same bits in each.
 ///
-/// [`Fit::run`] does it all. Who has something to do in between (restore a checkpoint, say) calls its parts:
-/// [`Fit::decide_penalty`], [`Fit::trainer`], [`Fit::finish`].
+/// [`Fit::run`] does it all. To do something in between, such as restoring a checkpoint, call its parts:
+/// [`Fit::check_memory`], [`Fit::decide_penalty`], [`Fit::trainer`], [`Fit::finish`].
 #[derive(Debug, Clone)]
 pub struct Fit {
     pub(crate) config: FitConfig,
@@ -26,12 +27,9 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Splits the rows, learns the preprocessing, makes noise, and refuses what cannot find room in memory. `stop` is
-    /// looked at after every pass over the rows.
+    /// Splits the rows, learns the preprocessing, and makes noise. `stop` is looked at after every pass over the rows.
     pub fn new(config: &FitConfig, loaded: &Loaded, stop: &Stop) -> Result<Self> {
-        let rows = Prepared::new(config, loaded, stop)?;
-        check_memory(config, &rows).map_err(|error| error.in_data(&loaded.train.source))?;
-        Ok(Fit::of(config.clone(), rows))
+        Ok(Fit::of(config.clone(), Prepared::new(config, loaded, stop)?))
     }
 
     /// Of rows that are prepared already.
@@ -53,6 +51,11 @@ impl Fit {
     /// The rows.
     pub fn rows(&self) -> &Prepared {
         &self.rows
+    }
+
+    /// Refuses a training that cannot find room in memory: better now than stopped without a word after hours.
+    pub fn check_memory(&self) -> Result<()> {
+        Need::of_fit(&self.config, &self.rows)?.check(Room::now()).map_err(|error| error.in_data(&self.rows.source))
     }
 
     /// Lets the rows decide the penalty of a linear model where the settings leave it open; a given one stays.
@@ -77,12 +80,16 @@ impl Fit {
 
     /// What was found, once the training of [`Fit::trainer`] has ended.
     pub fn finish(self, arms: Vec<Trained<f32>>, history: Vec<EpochStats>) -> FitOutcome {
-        FitOutcome { config: self.config, rows: self.rows, arms, history }
+        let train = &self.rows.train;
+        let mut training_rows = arms.last().map(|arm| TrainingRows::of(&train.data, &arm.record)).unwrap_or_default();
+        (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
+        FitOutcome { config: self.config, rows: self.rows, arms, history, training_rows }
     }
 
-    /// Decides the penalty and trains to the end. An `observer` that ends the training early makes it an error:
+    /// Checks the memory, decides the penalty and trains to the end. An `observer` that ends the training early makes it an error:
     /// [`cmrm_train::Error::Stopped`].
     pub fn run(mut self, observer: &mut dyn Observer<f32>) -> Result<FitOutcome> {
+        self.check_memory()?;
         self.decide_penalty(&observer.stop().unwrap_or_default())?;
         let mut trainer = self.trainer()?;
         trainer.run(observer)?;
@@ -96,6 +103,7 @@ impl Fit {
 
     /// The fit whose training rows a search for settings may see: those to train on and to validate, and no test rows.
     pub fn to_search(&self) -> Result<Fit> {
-        Ok(Fit { rows: Arc::new(self.rows.unsplit()?), ..self.clone() })
+        let rows = Arc::new(self.rows.unsplit()?);
+        Ok(Fit { config: self.config.clone(), arms: self.arms.clone(), rows })
     }
 }

@@ -27,7 +27,7 @@
 //! let outcome = fit.run(&mut Silent)?;
 //!
 //! // Row 20 is a plum by its size.
-//! let rows = outcome.training_rows()?;
+//! let rows = &outcome.training_rows;
 //! let worst = rows.suspects()[0];
 //! assert_eq!((rows.rows[worst], rows.name(rows.rival[worst])), (20, "plum"));
 //!

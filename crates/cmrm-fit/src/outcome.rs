@@ -24,6 +24,8 @@ pub struct FitOutcome {
     pub arms: Vec<Trained<f32>>,
     /// One entry for each arm and epoch.
     pub history: Vec<EpochStats>,
+    /// What training saw of the rows, by the envelope's arm.
+    pub training_rows: TrainingRows,
 }
 
 impl FitOutcome {
@@ -35,13 +37,6 @@ impl FitOutcome {
     /// The arm without an envelope, unless it was left out.
     pub fn base_arm(&self) -> Option<&Trained<f32>> {
         self.arms.iter().find(|arm| arm.name == BASE)
-    }
-
-    /// What training saw of the rows, by the envelope's arm.
-    pub fn training_rows(&self) -> Result<TrainingRows> {
-        let train = &self.rows.train;
-        let seen = TrainingRows::of(&train.data, &self.envelope_arm()?.record);
-        Ok(TrainingRows { ids: self.rows.ids_of(&train.data.rows), wrong: train.wrong(), ..seen })
     }
 
     /// What an arm says of the rows that prediction sets are calibrated on; nothing if none were held back.
@@ -62,7 +57,7 @@ impl FitOutcome {
     }
 
     /// Writes what applying the run needs, and what training saw: models, preprocessing, calibration, margins, figures of the
-    /// epochs. The order is that in which a killed process may leave them behind; `run.json` is for the caller, last of all.
+    /// epochs. A killed process leaves the first of them; `run.json` is for the caller, last of all.
     pub fn write(&self, run: &RunDir) -> Result<()> {
         let chosen = &self.envelope_arm()?.name;
         run.write_metrics(&self.history)?;
@@ -70,7 +65,7 @@ impl FitOutcome {
             write_file(&run.model_file(&arm.name, chosen), &arm.model.to_bytes()?)?;
         }
         run.write(PREPROCESS, &(self.rows.preprocess.to_json()? + "\n"))?;
-        self.training_rows()?.write(&run.file(MARGINS))?;
+        self.training_rows.write(&run.file(MARGINS))?;
         for arm in &self.arms {
             if let Some(calibration) = self.calibration(arm, &Stop::default())? {
                 calibration.write(&run.calibration_file(&arm.name, chosen))?;

@@ -44,6 +44,8 @@ impl Loaded {
 pub struct Prepared {
     /// What to call them in reports.
     pub name: String,
+    /// The file that they come from, for messages.
+    pub source: String,
     /// How columns become numbers.
     pub preprocess: Preprocess,
     /// The places of the parts' rows among all labelled rows.
@@ -81,6 +83,8 @@ impl Prepared {
                 Error::Data(error) => Error::Data(named(error)),
                 other => other,
             })?;
+        // Perhaps a copy of all rows, which nothing needs from here on.
+        drop(input);
         let weights = weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
         if let Some(places) = &places {
             data.rows.iter_mut().for_each(|row| *row = places[*row as usize] as u64);
@@ -91,16 +95,20 @@ impl Prepared {
         }
         notes.extend(config.advice().map(|word| format!("note: {word}")));
         notes.extend(doubt_about_classes(rows.len(), labels.classes.len()).map(|word| format!("note: {word}")));
-        let mut clean = known_labels(loaded, &data.classes)?.map(|clean| match &places {
-            Some(places) => places.iter().map(|&row| clean[row]).collect(),
-            None => clean,
-        });
+        let place = |row: usize| places.as_ref().map_or(row, |places| places[row]);
+        let mut clean = known_labels(loaded, &data.classes)?
+            .map(|clean| rows.iter().map(|&row| clean[place(row)]).collect::<Vec<u32>>());
         if let Some(noise) = &config.noise {
             inject(config, noise, &split, &mut data, &mut clean)?;
         }
-        let (name, ids, unlabelled) = (loaded.name.clone(), loaded.train.ids.clone(), unlabelled.len());
         let all = Part { data, weights, clean };
-        let mut prepared = Prepared { unlabelled, ids, notes, ..Prepared::split(name, preprocess, all, split)? };
+        let mut prepared = Prepared {
+            unlabelled: unlabelled.len(),
+            ids: loaded.train.ids.clone(),
+            source: loaded.train.source.clone(),
+            notes,
+            ..Prepared::split(loaded.name.clone(), preprocess, all, split)?
+        };
         if let Some(input) = &loaded.test {
             let classes = &prepared.train.data.classes;
             let known = LabelOptions { missing: MissingLabels::Refuse, classes: Some(classes.clone()) };
@@ -109,7 +117,7 @@ impl Prepared {
         }
         let Prepared { train, validation, test, .. } = &prepared;
         let sizes = format!(
-            "{}: {} rows to train on, {} to validate, {} to test; {} features, {} classes",
+            "{}: {} training, {} validation and {} test rows; {} features, {} classes",
             prepared.name,
             train.data.len(),
             validation.data.len(),
@@ -123,7 +131,7 @@ impl Prepared {
 
     /// Parts of rows that are numbers already.
     pub fn split(name: String, preprocess: Preprocess, all: Part, split: Split) -> Result<Self> {
-        let (train, validation) = (all.gather(&split.train)?, all.gather(&split.validation)?);
+        let validation = all.gather(&split.validation)?;
         let test = match split.test.as_slice() {
             [] => None,
             rows => {
@@ -133,7 +141,10 @@ impl Prepared {
                 Some((data, labels))
             }
         };
-        Ok(Prepared { name, preprocess, split, train, validation, test, unlabelled: 0, ids: None, notes: Vec::new() })
+        // Where all rows train they are moved, not copied.
+        let train = if split.train.len() == all.data.len() { all } else { all.gather(&split.train)? };
+        let (source, notes) = (name.clone(), Vec::new());
+        Ok(Prepared { name, source, preprocess, split, train, validation, test, unlabelled: 0, ids: None, notes })
     }
 
     /// The same rows with those to validate among those to train on, and none to test.
@@ -147,6 +158,7 @@ impl Prepared {
             split: Split { train: places, validation: Vec::new(), test: Vec::new() },
             test: None,
             name: self.name.clone(),
+            source: self.source.clone(),
             preprocess: self.preprocess.clone(),
             ids: self.ids.clone(),
             notes: self.notes.clone(),
@@ -205,10 +217,8 @@ pub(crate) fn learn_preprocessing(
 fn first_refusal(config: &FitConfig, input: &Input) -> Option<cmrm_data::Error> {
     let all: Vec<usize> = (0..input.features.rows()).collect();
     let fitted = Preprocess::fit(&input.features, &all, &config.preprocess);
-    fitted
-        .map_err(|error| error.in_file(&input.source))
-        .and_then(|(preprocess, _)| preprocess.transform(&input.features))
-        .err()
+    let done = fitted.and_then(|(preprocess, _)| preprocess.transform(&input.features));
+    done.map_err(|error| error.in_file(&input.source)).err()
 }
 
 /// Makes labels of the training and validation rows wrong; test rows keep theirs.

@@ -16,8 +16,7 @@ use crate::outcome::FitOutcome;
 impl FitOutcome {
     /// The most suspicious rows, shown as they are in `raw`, from which the rows trained on were made.
     pub fn suspects(&self, raw: Input) -> Result<Vec<Card>> {
-        let rows = Cow::Owned(self.training_rows()?);
-        let cards = Cards::new(raw, Cow::Borrowed(&self.rows.train.data), rows)?;
+        let cards = Cards::new(raw, Cow::Borrowed(&self.rows.train.data), Cow::Borrowed(&self.training_rows))?;
         let suspects: Vec<usize> = cards.suspects().into_iter().take(SUSPECTS).collect();
         Ok(fitting(suspects.into_par_iter().map(|at| cards.card(at, FEW_COLUMNS)).collect(), PICTURE_BYTES))
     }
@@ -34,7 +33,7 @@ impl FitOutcome {
         let base = self.base_arm().map(|arm| confidences(arm, &train.data, None)).transpose()?;
         Ok(cmrm_run::report(ReportParts {
             summary,
-            rows: &self.training_rows()?,
+            rows: &self.training_rows,
             confidences: &confidences(self.envelope_arm()?, &train.data, train.clean.as_deref())?,
             base: base.as_ref(),
             envelope: Envelope {

@@ -45,7 +45,7 @@ impl Candidate {
         let train = config.train_config();
         if train.selection != Selection::Last {
             return Err(Error::refused(
-                "a search judges by the rows that --patience would choose the epoch by; leave --patience out",
+                "--patience would choose the epoch by the rows that the search scores on; leave out --patience",
             ));
         }
         let envelope = config.envelope();

@@ -1,6 +1,7 @@
 //! Which rows train, which validate and calibrate, which test.
 
 use cmrm::rng::Rng;
+use cmrm_train::tune::rows_by_class;
 
 use crate::error::{Error, Result};
 
@@ -28,15 +29,6 @@ impl Split {
     pub(crate) fn all(&self) -> usize {
         self.train.len() + self.validation.len() + self.test.len()
     }
-}
-
-/// The rows of every class, ascending.
-pub(crate) fn rows_by_class(labels: &[u32], classes: usize) -> Vec<Vec<usize>> {
-    let mut rows = vec![Vec::new(); classes];
-    for (row, &label) in labels.iter().enumerate() {
-        rows[label as usize].push(row);
-    }
-    rows
 }
 
 /// Draws the parts class by class, so that each has its share of every class.

@@ -36,7 +36,7 @@ impl FitOutcome {
             _ => None,
         };
         let train = &rows.train.data;
-        let training_rows = self.training_rows()?;
+        let training_rows = &self.training_rows;
         let wrong_share = training_rows
             .wrong
             .as_ref()
@@ -58,7 +58,7 @@ impl FitOutcome {
             judged_by: labels,
             arms,
             difference,
-            suspects: Suspects::find(&training_rows),
+            suspects: Suspects::find(training_rows),
             seed: config.seed,
             threads: rayon::current_num_threads(),
             version: info.version.clone(),

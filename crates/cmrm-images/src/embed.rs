@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cmrm_run::names::SETTINGS;
+use cmrm_run::names::{MODEL, SETTINGS};
 use cmrm_run::{RunDir, RunKind};
 use tch::{Device, Kind, Tensor};
 
@@ -10,7 +10,7 @@ use crate::data::{Images, Resident, Scaling};
 use crate::error::{Error, Result};
 use crate::network::{Network, Parameters};
 use crate::plan::{Plan, RunSpec};
-use crate::train::{MODEL, numbers, read_tensors, see};
+use crate::train::{numbers, read_tensors, see};
 
 /// A trained network.
 #[derive(Debug)]
@@ -25,6 +25,9 @@ pub struct TrainedNetwork {
 impl TrainedNetwork {
     /// Opens a finished run.
     pub fn open(run: &Path, device: Device) -> Result<Self> {
+        if !RunDir::at(run).is_finished() {
+            return Err(Error::in_file(run, "not a finished run of `cmrm-images train`"));
+        }
         let (run, info) = RunDir::open(run)?;
         if info.kind != RunKind::Images {
             return Err(Error::in_file(run.path(), "not a run of `cmrm-images train`"));

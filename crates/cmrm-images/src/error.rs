@@ -17,7 +17,7 @@ pub enum Error {
     /// The data cannot be read.
     #[error(transparent)]
     Data(#[from] cmrm_data::Error),
-    /// What the run found cannot be put together.
+    /// The run's folder or its report was refused.
     #[error(transparent)]
     Run(#[from] cmrm_run::Error),
     /// A file cannot be read or written.
@@ -50,6 +50,16 @@ impl From<std::io::Error> for Error {
 }
 
 impl Error {
+    /// Whether this is a bug in cmrm rather than bad input.
+    pub fn is_internal(&self) -> bool {
+        match self {
+            Error::Internal(_) => true,
+            Error::Data(error) => error.is_internal(),
+            Error::Run(error) => error.is_internal(),
+            _ => false,
+        }
+    }
+
     /// An error that names the file.
     pub fn in_file(path: &Path, reason: impl ToString) -> Self {
         Error::File { path: path.to_owned(), reason: reason.to_string() }

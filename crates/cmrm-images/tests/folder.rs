@@ -88,7 +88,7 @@ fn bad_files_are_refused_by_name() {
     fs::remove_dir_all(folder.path().join("test")).unwrap();
     refused(folder.path(), None, &["'test' or 'val'"]);
     let nothing = tempfile::tempdir().unwrap();
-    refused(nothing.path(), None, &["no images; expected one folder per class"]);
+    refused(nothing.path(), None, &["no images; expected folders train/CLASS"]);
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn plans_that_cannot_be_are_refused() {
         ("epochs = 2\nrates = [[1, 0.1]]\n[[arm]]\nname = 'a'", "ascending epochs from 0"),
         ("epochs = 2\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a'\n[[arm]]\nname = 'a'", "two arms"),
         ("epochs = 2\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a/b'", "letters, digits"),
-        ("epochs = 2\nrates = [[0, 0.1]]\nnoise = 'odd'\n[[arm]]\nname = 'a'", "no kind 'odd'"),
+        ("epochs = 2\nrates = [[0, 0.1]]\nnoise = 'odd'\n[[arm]]\nname = 'a'", "unknown kind 'odd'"),
         ("epochs = 2\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a'\nfork = { from = 'b', epoch = 1 }", "no such arm"),
         (
             "epochs = 2\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a'\n[[arm]]\nname = 'b'\nfork = { from = 'a', epoch = 2 }",

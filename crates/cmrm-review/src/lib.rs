@@ -1,5 +1,5 @@
-//! Doubtful labels, one at a time: a page that this machine alone can open, and decisions that are on the disk before
-//! the page hears that they were taken.
+//! Suspects, one at a time: a page that this machine alone can open, and decisions that are on the disk before the page is
+//! told that they are saved.
 //!
 //! [`Server`] speaks just enough HTTP/1.1 for one browser on the loopback interface. Every address begins with a secret
 //! that is new each time; requests without it, from another origin or by another name of this machine are refused.

@@ -55,7 +55,7 @@ impl Calibration {
         let (header, file): (Header, _) = TensorFile::from_bytes(&bytes).map_err(named)?;
         if header.kind != KIND || header.format != FORMAT {
             return Err(Error::refused(format!(
-                "{}: {} of format {}, where a {KIND} of format {FORMAT} is needed; copy the folder again or fit again",
+                "{}: {} format {}, expected {KIND} format {FORMAT}; copy the folder again or fit again",
                 path.display(),
                 header.kind.escape_debug(),
                 header.format

@@ -67,12 +67,11 @@ impl<'a> Cards<'a> {
         train: Cow<'a, Dataset>,
         rows: Cow<'a, TrainingRows>,
     ) -> Result<Self> {
-        if rows.len() != train.len() {
-            return Err(Error::refused(format!(
-                "margins of {} rows for the {} training rows; fit again",
-                rows.len(),
-                train.len()
-            )));
+        let lengths = [rows.labels.len(), rows.margin.len(), rows.weight.len(), rows.rival.len()];
+        if let Some(found) = lengths.into_iter().find(|&found| found != train.len()) {
+            let what =
+                format!("the margins are of {found} rows, but there are {} training rows; fit again", train.len());
+            return Err(Error::refused(what));
         }
         let mut trusted = vec![Vec::new(); train.classes.len()];
         for (at, &label) in train.labels.iter().enumerate() {

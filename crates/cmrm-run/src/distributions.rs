@@ -109,13 +109,13 @@ fn density(margins: &[f32], tau: f64, batch: usize) -> Result<Option<Density>> {
     }))
 }
 
-fn confidence(rows: &TrainingRows, robust: &[f32], base: Option<&[f32]>) -> Vec<Confidence> {
+fn confidence(rows: &TrainingRows, envelope: &[f32], base: Option<&[f32]>) -> Vec<Confidence> {
     let mut members = vec![Vec::new(); rows.classes.len()];
     for (row, &label) in rows.labels.iter().enumerate() {
         members[label as usize].push(row);
     }
     let one = |(class, members): (usize, &Vec<usize>)| {
-        let (right, wrong) = count(robust, members, rows.wrong.as_deref(), CONFIDENCE_BINS);
+        let (right, wrong) = count(envelope, members, rows.wrong.as_deref(), CONFIDENCE_BINS);
         let base = base.map(|base| count(base, members, None, CONFIDENCE_BINS).0);
         Confidence { class: rows.classes[class].clone(), base, right, wrong }
     };

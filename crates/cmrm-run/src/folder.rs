@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::info::{FORMAT, RunInfo, RunKind};
 use crate::names::{
-    CHECKPOINT, CHECKPOINTS, DATA_STAMP, MARGINS, METRICS, PAGE, REPORT, RUN, SEARCH, SETTINGS, SUMMARY, SUMMARY_TEXT,
+    CHECKPOINT, CHECKPOINTS, DATA_STAMP, MARGINS, METRICS, MODEL, PAGE, REPORT, RUN, SEARCH, SETTINGS, SUMMARY,
+    SUMMARY_TEXT,
 };
 use crate::rows::TrainingRows;
 use crate::summary::FitSummary;
@@ -119,7 +120,7 @@ impl RunDir {
         let run = RunDir::at(path);
         if !path.is_dir() {
             return Err(Error::refused(format!(
-                "{}: not a folder; name the folder of a run, as `cmrm fit --out` made it",
+                "{}: not a folder; name the folder of a run, written by `cmrm fit --out`",
                 path.display()
             )));
         }
@@ -174,7 +175,7 @@ impl RunDir {
 
     /// The model file of an arm.
     pub fn model_file(&self, arm: &str, chosen: &str) -> PathBuf {
-        if arm == chosen { self.file("model.safetensors") } else { self.file(&format!("{arm}.safetensors")) }
+        if arm == chosen { self.file(MODEL) } else { self.file(&format!("{arm}.safetensors")) }
     }
 
     /// The file of an arm's calibration rows.

@@ -67,7 +67,7 @@ impl RunInfo {
         for (what, names) in [("class", &self.classes), ("arm", &self.arms)] {
             let mut seen = HashSet::new();
             if names.is_empty() {
-                return refused(format!("no {what} is named"));
+                return refused(format!("no {what} is listed"));
             }
             if names.iter().any(String::is_empty) {
                 return refused(format!("the name of one {what} is empty"));
@@ -78,7 +78,7 @@ impl RunInfo {
         }
         if let Some(arm) = self.arms.iter().find(|arm| !is_plain(arm)) {
             let arm = arm.escape_debug();
-            return refused(format!("the name of the arm '{arm}' is not made of letters, digits, '-', '_' and '.'"));
+            return refused(format!("the name of the arm '{arm}' may contain only letters, digits, '-', '_' and '.'"));
         }
         if !self.arms.contains(&self.chosen) {
             let chosen = self.chosen.escape_debug();

@@ -6,7 +6,7 @@ pub const SETTINGS: &str = "config.toml";
 pub const RUN: &str = "run.json";
 /// How columns become features.
 pub const PREPROCESS: &str = "preprocess.json";
-/// The figures of every epoch: one [`cmrm_train::train::EpochStats`] on each line.
+/// The figures of every epoch: one [`cmrm_train::train::EpochStats`] on each line; image runs add a few.
 pub const METRICS: &str = "metrics.jsonl";
 /// What training saw of every row: [`crate::TrainingRows`].
 pub const MARGINS: &str = "margins.parquet";
@@ -22,6 +22,10 @@ pub const PAGE: &str = "report.html";
 pub const CARDS: &str = "cards.json";
 /// What the network of a run on images says of the test images.
 pub const TEST_PROBABILITIES: &str = "test-probabilities.npy";
+/// A finished run on images in one line.
+pub const RESULT: &str = "result.json";
+/// The model to predict with; those of other arms are named by their arm.
+pub const MODEL: &str = "model.safetensors";
 /// The decisions made on the review page.
 pub const DECISIONS: &str = "review.sqlite";
 /// The folder of what is kept until a run is finished.
@@ -52,6 +56,7 @@ pub fn is_own(name: &str) -> bool {
         PAGE,
         CARDS,
         TEST_PROBABILITIES,
+        RESULT,
         SEARCH,
         TRIALS,
         BEST,

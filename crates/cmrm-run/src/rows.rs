@@ -130,8 +130,13 @@ impl TrainingRows {
             Some(_) => Some(numbers("known_wrong")?.iter().map(|&value| value != 0.0).collect()),
             None => None,
         };
+        let rows = numbers("row")?;
+        // Above 2⁵³ not every whole number is a double.
+        if rows.iter().any(|row| row.fract() != 0.0 || !(0.0..9e15).contains(row)) {
+            return Err(bad("column 'row' has values that are not row numbers"));
+        }
         Ok(TrainingRows {
-            rows: numbers("row")?.iter().map(|&row| row as u64).collect(),
+            rows: rows.iter().map(|&row| row as u64).collect(),
             ids: texts("id"),
             files: texts("file"),
             classes: classes.to_vec(),

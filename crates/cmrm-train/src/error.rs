@@ -11,7 +11,7 @@ pub enum Error {
     Method(#[from] cmrm::Error),
     /// A saved optimiser does not belong to the one that should continue from it.
     #[error(
-        "saved optimiser state: {what}: expected {expected}, found {found}; resume with the settings of the saved run, or start afresh"
+        "saved optimiser state: {what}: expected {expected}, found {found}; resume with the settings of the saved run, or start a new run"
     )]
     Snapshot {
         /// What was compared.

@@ -24,13 +24,13 @@
 //! let mut trainer = Trainer::new(TrainConfig::default(), arms, 2, rows, None)?;
 //! trainer.run(&mut Silent)?;
 //! let trained = trainer.finish()?;
-//! let robust = &trained[1];
+//! let envelope = &trained[1];
 //!
-//! // The most doubtful label is the one with the lowest margin.
-//! let margins = &robust.record.last_margin;
+//! // The most suspicious label is the one with the lowest margin.
+//! let margins = &envelope.record.last_margin;
 //! assert_eq!((0..40).min_by(|&a, &b| margins[a].total_cmp(&margins[b])), Some(3));
 //!
-//! let stored = robust.model.to_bytes()?;
+//! let stored = envelope.model.to_bytes()?;
 //! let model = Model::<f32>::from_bytes(&stored)?;
 //! assert_eq!(model.predict(Matrix::new(&[-0.5, 0.5], 1)?)?, [0, 1]);
 //! # Ok::<(), cmrm_train::Error>(())

@@ -62,7 +62,7 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
         predictions.push(predicted);
     }
     let difference = match predictions.as_slice() {
-        [base, robust] => Some(compare(base, robust, &judged.labels, args.seed)?),
+        [base, envelope] => Some(compare(base, envelope, &judged.labels, args.seed)?),
         _ => None,
     };
     let evaluation = Evaluation {

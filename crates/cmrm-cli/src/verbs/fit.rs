@@ -43,6 +43,7 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     let mut fit = Fit::new(&config, &loaded, &stop_at_interrupt())?;
     drop(loaded);
     fit.rows().notes.iter().for_each(|note| terminal.say(note));
+    fit.check_memory()?;
     let run = run.map_or_else(|| RunDir::create(args.out.as_deref(), &fit.rows().name), Ok)?;
     // A run that goes on has the settings that were found when it began.
     decide_penalty(&mut fit, terminal)?;
@@ -83,7 +84,7 @@ fn show_finished(run: &RunDir, args: &FitArgs, terminal: &Terminal) -> Result<Ex
     {
         let _ = run.remove_progress();
     }
-    terminal.say(format!("{place}: the run is finished already; nothing was trained"));
+    terminal.say(format!("{place}: the run is already finished; nothing was trained"));
     terminal.result(&summary, &summary.to_text())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -100,8 +101,7 @@ fn search_first(fit: Fit, terminal: &Terminal) -> Result<Fit> {
     if !searched.complete {
         return Err(Failure::interrupted("interrupted while searching for settings; nothing was trained"));
     }
-    let (chosen, choice) = choose(&candidates, &searched.trials, search.criterion)
-        .map_err(|error| Failure::input(format!("{error}; fit without --auto")))?;
+    let (chosen, choice) = choose(&candidates, &searched.trials, search.criterion)?;
     terminal.say(format!("chosen by observed labels: {}", choice.setting));
     Ok(fit.with_config(chosen.config.clone()))
 }
@@ -117,7 +117,7 @@ fn restore(trainer: &mut Trainer<'_, f32>, run: &RunDir, terminal: &Terminal) ->
     Checkpoint::from_bytes(&bytes)
         .and_then(|saved| saved.resume(trainer))
         .map_err(|error| in_stored(&checkpoint, error))?;
-    let ended = if trainer.has_ended() { ", the last; writing the results" } else { "" };
+    let ended = if trainer.has_ended() { " (the last); writing the results" } else { "" };
     terminal.say(format!("resumed after epoch {}{ended}", trainer.epochs_done()));
     Ok(())
 }
@@ -129,6 +129,9 @@ fn train(trainer: &mut Trainer<'_, f32>, run: &RunDir, terminal: &Terminal) -> R
     let outcome = trainer.run(&mut watch);
     watch.finish();
     outcome.map_err(|error| {
+        if error.is_internal() {
+            return error.into();
+        }
         let kept = if checkpoint.exists() {
             format!("; the last good checkpoint is {}", checkpoint.display())
         } else {
@@ -165,7 +168,7 @@ fn finish(
         terminal.say("training with other values of α and λ …");
         sensitivity = outcome.sensitivity(&mut stop_at_interrupt())?;
         if sensitivity.is_none() {
-            terminal.say("note: interrupted; the run is finished without them");
+            terminal.say("note: interrupted; the report will have no sensitivity section");
         }
     }
     let (suspects, rows_fingerprint) = shown(outcome, args.read.cache.as_deref()).unwrap_or_else(|failure| {

@@ -165,7 +165,7 @@ struct Rows {
     title: String,
     classes: Vec<String>,
     cards: Cards<'static>,
-    /// Positions of the suspects rows among the training rows.
+    /// Positions of the suspects among the training rows.
     suspects: Vec<usize>,
     fingerprint: Option<String>,
 }

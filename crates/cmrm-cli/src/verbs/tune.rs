@@ -83,7 +83,7 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
             let folder = Begun::Search.take(folder)?;
             if Begun::Search.is_finished(&folder) {
                 let place = folder.path().display();
-                terminal.say(format!("{place}: the search is finished already; nothing was trained"));
+                terminal.say(format!("{place}: the search is already finished; nothing was trained"));
                 return show(&folder.read_json(SUMMARY)?, terminal);
             }
             Some(folder)
@@ -92,10 +92,11 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     // The test data is for `fit`; a search that never reads it cannot be led by it.
     let reading = FitConfig { test: None, ..config.clone() };
     let loaded = Loaded { test: None, ..load(&reading, args.fit.read.cache.as_deref())? };
-    let fit = Fit::new(&config, &loaded, &stop_at_interrupt())?;
+    let mut fit = Fit::new(&config, &loaded, &stop_at_interrupt())?;
     drop(loaded);
     fit.rows().notes.iter().for_each(|note| terminal.say(note));
-    let mut fit = fit.to_search()?;
+    fit.check_memory()?;
+    fit = fit.to_search()?;
     decide_penalty(&mut fit, terminal)?;
     let (config, rows) = (fit.config(), fit.rows());
     let candidates = info.space.candidates(config)?;

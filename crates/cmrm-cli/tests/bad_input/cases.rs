@@ -128,7 +128,7 @@ cases! {
         }, "$ flock run/.lock cmrm fit digits --out run",
         ["run", "another process", "wait until it has finished", "another --out"];
     resume_of_nothing: "nothing to resume", |_f| (),
-        "fit --resume --out run", ["run", "no run has been started", "leave --resume out"];
+        "fit --resume --out run", ["run", "no run has been started", "leave out --resume"];
     resume_with_other_settings: "resuming a run with other settings", |f| {
             files::run(f);
             fs::remove_file(f.join("run/run.json")).unwrap();

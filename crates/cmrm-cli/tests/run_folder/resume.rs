@@ -44,7 +44,7 @@ fn a_refused_resume_leaves_the_run_as_it_was_and_the_right_one_goes_on() {
 
     let resume = ["fit", "--resume", "--out", "run"];
     let with = |more: &[&'static str]| [&resume[..], more].concat();
-    let other = ["run: this run was started with other settings", "give the same or leave it out", "new --out"];
+    let other = ["run: this run was started with other settings", "use the same value or leave it out", "new --out"];
     for (more, difference) in [
         (&["--seed", "5"][..], "seed is 0 there and 5 here"),
         (&["--loss", "gce:0.5"], "loss.name is \"cross-entropy\" there and \"gce\" here"),
@@ -101,12 +101,12 @@ fn a_finished_run_is_shown_again_and_never_replaced() {
     for again in again {
         let output = cmrm(path, again);
         let words = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && words.contains("finished already"), "{words}");
+        assert!(output.status.success() && words.contains("already finished"), "{words}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), summary, "{again:?}");
         assert_same(&bytes_of(&path.join("run")), &before, &format!("{again:?}"));
     }
     fs::copy(path.join("table.csv"), path.join("copy.csv")).unwrap();
-    let finished = ["run: this run is finished, with other settings", "new --out"];
+    let finished = ["run: this run was finished with other settings", "new --out"];
     for (more, difference) in [
         (&["--seed", "5"][..], "seed is 0 there and 5 here"),
         (&["--hidden", "8"], "hidden is [4] there and [8] here"),
@@ -149,7 +149,7 @@ fn a_search_is_resumed_by_the_same_rules() {
     assert_same(&bytes_of(&path.join("run")), &before, "finished");
 
     let with = |more: &[&'static str]| [&resume[..], more].concat();
-    let finished = ["run: this search is finished, with other settings", "new --out"];
+    let finished = ["run: this search was finished with other settings", "new --out"];
     for (more, difference) in [
         (&["--folds", "3"][..], "folds is 2 there and 3 here"),
         (&["--hidden", "16"], "hidden is [8] there and [16] here"),

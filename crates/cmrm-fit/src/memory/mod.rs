@@ -42,7 +42,7 @@ impl Need {
         self
     }
 
-    /// What a fit needs besides the data as it was read.
+    /// What training needs besides its rows, which are in memory already.
     pub fn of_fit(config: &FitConfig, prepared: &Prepared) -> Result<Self> {
         let (data, validation) = (&prepared.train.data, prepared.validation.data.len());
         let (train, arms) = (config.train_config(), arms(config).len());
@@ -59,7 +59,6 @@ impl Need {
         let all = prepared.split.all();
         let judged = (3 * validation).max(2 * judged);
         Ok(Need::new(all, data.classes.len())
-            .and("the features of the rows to train and validate on", &[rows + validation, data.width()])
             .and("the models, their gradients and the optimiser", &[layout.parameters(), COPIES_OF_PARAMETERS])
             .and("the outputs of a batch and their gradient", &[2, batch, outputs, beside])
             .and("the probabilities of the rows to validate or test on", &[judged, data.classes.len()]))
@@ -90,11 +89,6 @@ impl Need {
             gigabytes(room.bytes)
         )))
     }
-}
-
-/// Refuses a fit that cannot find room in memory.
-pub fn check_memory(config: &FitConfig, prepared: &Prepared) -> Result<()> {
-    Need::of_fit(config, prepared)?.check(Room::now())
 }
 
 /// A word on labels that are hardly classes.

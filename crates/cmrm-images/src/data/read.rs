@@ -30,7 +30,7 @@ pub fn read_images(folder: &Path, side: Option<usize>) -> Result<ImageSet> {
     } else {
         return Err(Error::in_file(
             folder,
-            "no images here; expected folders train/CLASS and test/CLASS of JPEG or PNG files, CIFAR's train.bin or \
+            "no images; expected folders train/CLASS and test/CLASS of JPEG or PNG files, CIFAR's train.bin or \
              data_batch_1.bin, or t10k-images-idx3-ubyte",
         ));
     };

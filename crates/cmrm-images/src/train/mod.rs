@@ -18,4 +18,4 @@ pub use records::Records;
 pub use report::RunResult;
 pub use runner::{Control, Ended, train_all};
 pub use step::{Optimiser, Step};
-pub use training::{MODEL, Training};
+pub use training::Training;

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
+use cmrm_run::names::RESULT;
+
 use crate::plan::RunSpec;
 
-/// Name of a finished run's file.
-pub const RESULT: &str = "result.json";
 /// Name of an unfinished run's state.
 pub const CHECKPOINT: &str = "checkpoint.safetensors";
 

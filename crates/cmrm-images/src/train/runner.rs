@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cmrm_run::RunDir;
+use cmrm_run::names::{MODEL, RESULT};
 use tch::Device;
 
 use super::folder::{add_base, write_run};
-use super::queue::{CHECKPOINT, Queue, RESULT, fork_file};
+use super::queue::{CHECKPOINT, Queue, fork_file};
 use super::report::RunResult;
-use super::training::{MODEL, Training};
+use super::training::Training;
 use crate::cuda::Cuda;
 use crate::data::{ImageSet, Resident};
 use crate::error::{Error, Result};

@@ -17,8 +17,6 @@ use crate::network::Network;
 use crate::objective::TensorLoss;
 use crate::plan::{Precision, RunSpec};
 
-/// Name of a finished run's network.
-pub const MODEL: &str = "model.safetensors";
 /// Bytes of prepared images that a training holds at a time.
 const SEGMENT_BYTES: usize = 256 << 20;
 

@@ -107,5 +107,5 @@ fn a_tensor_without_a_row_for_each_image() {
     let folder = tempfile::tempdir().unwrap();
     let options = OnnxOptions { batch: Some(2), ..OnnxOptions::default() };
     let refused = embed(&write(folder.path(), &whole), options, &images(2, SIDE, 3)).unwrap_err();
-    assert!(refused.to_string().contains("not one row for each"), "{refused}");
+    assert!(refused.to_string().contains("expected one row for each of 2 images"), "{refused}");
 }

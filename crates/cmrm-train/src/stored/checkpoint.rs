@@ -122,7 +122,9 @@ impl Checkpoint {
     pub fn resume<T: Scalar>(&self, trainer: &mut Trainer<'_, T>) -> Result<()> {
         let header = &self.header;
         if header.config != trainer.config || header.arms != trainer.arms || header.classes != trainer.classes {
-            return Err(refuse("its settings differ from those of this run; resume with the same, or start afresh"));
+            return Err(refuse(
+                "its settings differ from those of this run; resume with the same settings, or start a new run",
+            ));
         }
         if (header.rows, header.columns) != (trainer.train.rows(), trainer.train.x.columns()) {
             return Err(refuse(format!(

@@ -53,14 +53,13 @@ impl TensorFile {
     }
 
     fn get(&self, name: &str, dtype: Dtype) -> Result<&Tensor> {
-        let tensor = self
-            .tensors
-            .get(name)
-            .ok_or_else(|| refuse(format!("tensor '{name}'"), "missing; the file is incomplete or of another kind"))?;
+        let tensor = self.tensors.get(name).ok_or_else(|| {
+            refuse(format!("tensor '{name}'"), "missing; the file is incomplete, or not a cmrm file of this kind")
+        })?;
         if tensor.dtype == dtype {
             return Ok(tensor);
         }
-        Err(refuse(format!("tensor '{name}'"), format!("holds {:?} where {dtype:?} is needed", tensor.dtype)))
+        Err(refuse(format!("tensor '{name}'"), format!("has type {:?}, expected {dtype:?}", tensor.dtype)))
     }
 
     /// Numbers by name, and their shape.
@@ -83,9 +82,7 @@ impl TensorFile {
         }
         Err(refuse(
             format!("tensor '{name}'"),
-            format!(
-                "has the shape {shape:?} where {expected:?} is needed; the file is damaged: copy it again, or fit again"
-            ),
+            format!("has the shape {shape:?}, expected {expected:?}; the file is damaged: copy it again, or fit again"),
         ))
     }
 
@@ -116,7 +113,7 @@ impl TensorFile {
         let foreign = |e: safetensors::SafeTensorError| {
             refuse(
                 "contents",
-                format!("not a safetensors file ({e}); it is damaged or of another kind: copy it again, or fit again"),
+                format!("not a safetensors file ({e}); it is damaged, or not a cmrm file: copy it again, or fit again"),
             )
         };
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(foreign)?;
@@ -130,7 +127,7 @@ impl TensorFile {
         let header = serde_json::from_str(header).map_err(|e| {
             refuse(
                 "header",
-                format!("cannot be read ({e}); the file may be of another version of cmrm, or of another kind"),
+                format!("cannot be read ({e}); the file may come from another version of cmrm, or be of another kind"),
             )
         })?;
         let mut tensors = BTreeMap::new();

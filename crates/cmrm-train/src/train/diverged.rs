@@ -35,7 +35,7 @@ fn likely_cause<T: Scalar>(config: &TrainConfig, arm: &ArmState<T>, on: bool) ->
         let settings = envelope.config();
         if settings.margin == MarginKind::Logit && settings.normaliser == Normaliser::Weights {
             return format!(
-                "an envelope on logits is unbounded below and λ = {} lets it win over the base loss; lower lambda, or use \
+                "an envelope on logits is unbounded below and λ = {} lets it dominate the base loss; lower lambda, or use \
                  the preset robust",
                 settings.lambda
             );
@@ -44,7 +44,7 @@ fn likely_cause<T: Scalar>(config: &TrainConfig, arm: &ArmState<T>, on: bool) ->
     match &config.method {
         Method::Stochastic { learning_rate, .. } => {
             format!(
-                "a learning rate of {learning_rate} is too high for these features; lower it, standardise the features, or set a clip"
+                "a learning rate of {learning_rate} is too high for these features; lower it, standardise the features, or clip gradients"
             )
         }
         Method::FullBatch(_) => "features that are far from standardised; standardise them, or raise l2".to_owned(),

@@ -125,7 +125,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         }
         let needs_validation = config.selection != Selection::Last;
         let given = validation.is_some() || !needs_validation;
-        check_parameter("validation rows", 0.0, given, "some, to choose the best epoch by")?;
+        check_parameter("validation rows", 0.0, given, "at least 1, to choose the best epoch")?;
         let weights = train.combined_weights(&config.class_weights, classes)?;
         let counts = train.class_counts(classes);
         let states = arms.iter().map(|arm| ArmState::new(arm, &counts, config.epochs)).collect::<Result<Vec<_>>>()?;
@@ -157,7 +157,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
     /// Says which training labels are known to be wrong. It goes into the figures of the epochs and nowhere else:
     /// nothing that is learned or chosen depends on it.
     pub fn with_known_wrong(mut self, wrong: Vec<bool>) -> Result<Self> {
-        check_length("marks of wrong labels, one a training row", self.train.rows(), wrong.len())?;
+        check_length("marks of wrong labels, one per training row", self.train.rows(), wrong.len())?;
         self.known_wrong = Some(wrong);
         Ok(self)
     }
@@ -196,7 +196,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
     /// Starts where another training of the same model and arms stands, whatever its rows were. L-BFGS, whose memory is
     /// of one objective, starts afresh from the parameters.
     pub fn go_on_from(&mut self, waypoint: &Waypoint<T>) -> Result<()> {
-        check_length("arms to go on with", self.arms.len(), waypoint.arms.len())?;
+        check_length("arms to continue with", self.arms.len(), waypoint.arms.len())?;
         for (copy, (parameters, optimisers)) in waypoint.arms.iter().enumerate() {
             match (&mut self.engine, optimisers) {
                 (engine @ Engine::Stochastic(_), Some(saved)) => engine.restore(copy, parameters, saved, false)?,

@@ -11,6 +11,15 @@ const FOLD_STREAM: u64 = 0xf01d;
 const WITNESS_SHARE: f64 = 0.05;
 const MOST_WITNESSES: usize = 256;
 
+/// The rows of every class, ascending. Labels must be below the number of classes.
+pub fn rows_by_class(labels: &[u32], classes: usize) -> Vec<Vec<usize>> {
+    let mut rows = vec![Vec::new(); classes];
+    for (row, &label) in labels.iter().enumerate() {
+        rows[label as usize].push(row);
+    }
+    rows
+}
+
 /// Which rows are judged in which fold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Folds {
@@ -51,8 +60,7 @@ impl Folds {
         let mut rng = Rng::new(seed, FOLD_STREAM);
         // Where the next row goes; carried from class to class, so that folds differ by one row at most.
         let mut next = 0;
-        for class in 0..classes as u32 {
-            let mut rows: Vec<usize> = (0..labels.len()).filter(|&row| labels[row] == class).collect();
+        for mut rows in rows_by_class(labels, classes) {
             rng.shuffle(&mut rows);
             if folds == 1 {
                 let held = (rows.len() as f64 * hold_out).round() as usize;
@@ -70,7 +78,7 @@ impl Folds {
         let folds = Folds { of_row, folds, witnesses };
         for fold in 0..folds.folds {
             let (held, left) = (folds.held(fold).len(), folds.training(fold).len());
-            check_parameter("folds", folds.folds as f64, held > 0 && left > 0, "few enough that each has rows")?;
+            check_parameter("folds", folds.folds as f64, held > 0 && left > 0, "few enough that every fold has rows")?;
         }
         Ok(folds)
     }

@@ -13,7 +13,7 @@ mod folds;
 mod search;
 
 pub use choice::{Choice, Standing, choose, standings};
-pub use folds::Folds;
+pub use folds::{Folds, rows_by_class};
 pub use search::{Progress, SearchConfig, Searched, search};
 
 use cmrm::criterion::Verdict;

@@ -76,7 +76,7 @@ pub fn search(
 ) -> Result<Searched> {
     check_parameter("settings", settings.len() as f64, !settings.is_empty(), "at least one to try")?;
     let names: BTreeSet<&str> = settings.iter().map(|setting| setting.name.as_str()).collect();
-    check_length("settings with a name of their own", settings.len(), names.len())?;
+    check_length("settings with unique names", settings.len(), names.len())?;
     data.check(classes)?;
     let folds = Folds::draw(data.labels, classes, config.folds, config.hold_out, config.seed)?;
     let mut trials: Vec<Trial> = Vec::new();

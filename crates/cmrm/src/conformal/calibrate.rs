@@ -43,7 +43,7 @@ impl Conformal {
         labels: &[u32],
         uniforms: &[f64],
     ) -> Result<Vec<f64>> {
-        check_length("labels, one a row of probabilities", probabilities.rows(), labels.len())?;
+        check_length("labels, one per row of probabilities", probabilities.rows(), labels.len())?;
         check_labels(labels, probabilities.columns())?;
         check_probabilities(probabilities)?;
         if self.config.score == ScoreKind::ApsRandomised {

@@ -56,7 +56,7 @@ fn bad(row: usize, column: usize, value: f64) -> Error {
 
 /// Refuses uniform numbers that are missing or outside `[0, 1]`.
 pub(super) fn check_uniforms(uniforms: &[f64], rows: usize) -> Result<()> {
-    check_length("uniform numbers for randomised APS, one a row", rows, uniforms.len())?;
+    check_length("uniform numbers for randomised APS, one per row", rows, uniforms.len())?;
     match uniforms.iter().position(|u| !(0.0..=1.0).contains(u)) {
         None => Ok(()),
         Some(row) if !uniforms[row].is_finite() => Err(Error::non_finite("uniform number", row, 0, uniforms[row])),

@@ -39,7 +39,7 @@ pub fn evaluate(sets: &PredictionSets, labels: &[u32]) -> Result<SetReport> {
     if sets.rows() == 0 {
         return Err(Error::Empty { what: "the list of prediction sets" });
     }
-    check_length("labels, one a prediction set", sets.rows(), labels.len())?;
+    check_length("labels, one per prediction set", sets.rows(), labels.len())?;
     check_labels(labels, sets.classes())?;
 
     let mut counts = vec![Counts::default(); sets.classes()];

@@ -53,7 +53,7 @@ impl SetPredictor {
         mask: &mut [bool],
     ) -> Result<()> {
         self.check(probabilities, uniforms)?;
-        check_length("marks, one a probability", probabilities.values().len(), mask.len())?;
+        check_length("marks, one per probability", probabilities.values().len(), mask.len())?;
         #[cfg(feature = "rayon")]
         {
             use rayon::prelude::*;
@@ -72,7 +72,7 @@ impl SetPredictor {
     fn check<T: Copy + Into<f64>>(&self, probabilities: Matrix<'_, T>, uniforms: &[f64]) -> Result<()> {
         check_length("classes of the calibrated predictor", self.classes, probabilities.columns())?;
         if let Thresholds::PerClass(limits) = &self.thresholds {
-            check_length("thresholds, one a class", self.classes, limits.len())?;
+            check_length("thresholds, one per class", self.classes, limits.len())?;
         }
         if self.config.score == ScoreKind::ApsRandomised {
             check_uniforms(uniforms, probabilities.rows())?;

@@ -56,7 +56,7 @@ pub fn bootstrap(
     check_level(config.level)?;
     let sensible = (10..=1_000_000).contains(&config.resamples);
     check_parameter("resamples", config.resamples as f64, sensible, "between 10 and 1000000")?;
-    check_parameter("rows", rows as f64, rows >= 2, "at least 2; one row says nothing about its spread")?;
+    check_parameter("rows", rows as f64, rows >= 2, "at least 2; a single row has no spread")?;
     let mut drawn: Vec<usize> = (0..rows).collect();
     let estimate = metric(&drawn)?;
     if !estimate.is_finite() {

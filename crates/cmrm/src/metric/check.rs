@@ -92,8 +92,5 @@ pub(super) fn check_probability(row: usize, column: usize, value: f64) -> Result
 
 /// The error of a metric that divides by the rows of a class that has none.
 pub(super) fn no_rows_of(class: u32, what: &'static str, rows: usize) -> Error {
-    Error::Invalid {
-        what,
-        reason: format!("none of the {rows} rows has label {class}, so it is undefined; it needs at least one"),
-    }
+    Error::Invalid { what, reason: format!("undefined: none of the {rows} rows has label {class}") }
 }

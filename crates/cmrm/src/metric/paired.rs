@@ -102,7 +102,7 @@ fn student(differences: &[f64], rounding: f64, level: f64) -> (f64, std::result:
     }
     if high / 2.0 - low / 2.0 <= rounding / 2.0 {
         let note = format!(
-            "all {n} differences are equal, so their spread says nothing and there is no t test; \
+            "all {n} differences are equal, so no t test is possible; \
              check that the runs really differ by seed"
         );
         return (mean * unit, Err(note));

@@ -76,14 +76,14 @@ pub(super) fn check_transitions(transitions: &[(u32, u32)]) -> Result<()> {
         if from == to {
             return Err(Error::Invalid {
                 what: "class map",
-                reason: format!("transition {place}, {from}-{to}, leaves the label as it is; leave it out"),
+                reason: format!("transition {place}, {from}-{to}, does not change the label; remove it"),
             });
         }
         if let Some(earlier) = seen.insert(from, to) {
             return Err(Error::Invalid {
                 what: "class map",
                 reason: format!(
-                    "transition {place}, {from}-{to}: class {from} goes to {earlier} already; \
+                    "transition {place}, {from}-{to}: class {from} is already mapped to {earlier}; \
                      use a transition matrix to split a class"
                 ),
             });

@@ -192,7 +192,7 @@ impl NoiseConfig {
 fn missing(what: &'static str, needed: &str) -> Error {
     Error::Invalid {
         what,
-        reason: format!("it needs the data's {needed}, and there are none; choose another kind, such as symmetric:0.2"),
+        reason: format!("it needs {needed}, which the data does not have; choose another kind, such as symmetric:0.2"),
     }
 }
 
@@ -204,7 +204,7 @@ fn matrix_of(rows: &[Vec<f64>]) -> Result<TransitionMatrix> {
         return Err(Error::Invalid {
             what: "transition matrix",
             reason: format!(
-                "row {row} has {} numbers, and there are {} rows; as many columns as rows are needed",
+                "row {row} has {} numbers, but there are {} rows; the matrix must be square",
                 rows[row].len(),
                 rows.len()
             ),

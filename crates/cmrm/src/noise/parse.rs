@@ -55,7 +55,7 @@ impl FromStr for NoiseConfig {
             let kinds: Vec<&str> = NoiseConfig::kinds().collect();
             return Err(refuse(
                 text,
-                format!("there is no kind '{kind}'; expected one of {}, as in symmetric:0.4", kinds.join(", ")),
+                format!("unknown kind '{kind}'; expected one of {}, such as symmetric:0.4", kinds.join(", ")),
             ));
         };
         let mut reader = Reader { text, example, parts };
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
 
     fn number<T: FromStr>(&self, what: &str, number: &str) -> Result<T> {
         number.trim().parse().map_err(|_| {
-            refuse(self.text, format!("{what} '{}' cannot be read; write {}", number.trim(), self.example))
+            refuse(self.text, format!("{what} '{}' is not a number; write {}", number.trim(), self.example))
         })
     }
 
@@ -115,9 +115,7 @@ impl<'a> Reader<'a> {
             Some(ELIGIBLE) => Ok(RateOf::EligibleRows),
             Some(other) => Err(refuse(
                 self.text,
-                format!(
-                    "'{other}' at the end is unknown; leave it out or write '{ELIGIBLE}', for a rate of the mapped rows"
-                ),
+                format!("unknown suffix '{other}'; remove it or write '{ELIGIBLE}', for a rate of the mapped rows"),
             )),
         }
     }
@@ -142,7 +140,7 @@ impl<'a> Reader<'a> {
     fn end(&mut self) -> Result<()> {
         match self.parts.next() {
             None => Ok(()),
-            Some(rest) => Err(refuse(self.text, format!("'{rest}' is left over; write {}", self.example))),
+            Some(rest) => Err(refuse(self.text, format!("unexpected '{rest}' at the end; write {}", self.example))),
         }
     }
 }

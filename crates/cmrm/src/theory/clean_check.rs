@@ -61,13 +61,13 @@ pub fn clean_label_check<T: Copy + Into<f64>>(
     tau: Option<f64>,
 ) -> Result<CleanLabelCheck> {
     let classes = probabilities.columns();
-    check_parameter("classes", classes as f64, classes >= 2, "at least 2, or there is no margin")?;
+    check_parameter("classes", classes as f64, classes >= 2, "at least 2")?;
     let rows = probabilities.rows();
     if rows == 0 {
         return Err(Error::Empty { what: "the table of probabilities" });
     }
-    check_length("observed labels, one a row of probabilities", rows, observed.len())?;
-    check_length("clean labels, one a row of probabilities", rows, clean.len())?;
+    check_length("observed labels, one per row of probabilities", rows, observed.len())?;
+    check_length("clean labels, one per row of probabilities", rows, clean.len())?;
     check_labels(observed, classes)?;
     check_labels(clean, classes)?;
     check_probabilities(probabilities)?;

@@ -27,7 +27,7 @@ pub struct FilterQuality {
 
 /// Precision and recall of wrong labels among the rows with w < ½. `wrong` says for each row whether its label is.
 pub fn filter_quality<T: Copy + Into<f64>>(weights: &[T], wrong: &[bool]) -> Result<FilterQuality> {
-    check_length("marks of wrong labels, one a weight", weights.len(), wrong.len())?;
+    check_length("marks of wrong labels, one per weight", weights.len(), wrong.len())?;
     let weights = finite("weight", weights)?;
     let filtered = weights.iter().filter(|&&weight| weight < FILTERED_BELOW).count();
     let both = weights.iter().zip(wrong).filter(|&(&weight, &wrong)| weight < FILTERED_BELOW && wrong).count();

@@ -130,7 +130,7 @@ fn main() -> ExitCode {
             eprintln!("cmrm-images: {}", printable(&error.to_string()));
             ExitCode::from(match error {
                 Error::Interrupted => 130,
-                Error::Internal(_) => 101,
+                _ if error.is_internal() => 101,
                 _ => 2,
             })
         }
@@ -197,7 +197,7 @@ fn work(args: Args) -> Result<ExitCode> {
             );
             Ok(match (failed > 0, STOP.load(Ordering::Relaxed)) {
                 (_, true) => ExitCode::from(130),
-                (true, _) => ExitCode::from(2),
+                (true, _) => ExitCode::from(if ended.failed.iter().any(|(_, e)| e.is_internal()) { 101 } else { 2 }),
                 _ => ExitCode::SUCCESS,
             })
         }
