@@ -146,7 +146,7 @@ fn same_places(own: &FitConfig, asked: &FitConfig) -> bool {
 pub fn other_data(run: &RunDir, what: &str, name: &str) -> Failure {
     Failure::input(format!(
         "{name}: not the {what} that {} was started with (the fingerprints differ); restore the original file, or \
-         start a new run with another --out",
+         start another run with a new --out",
         run.path().display()
     ))
 }

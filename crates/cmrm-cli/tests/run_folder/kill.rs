@@ -51,7 +51,7 @@ fn killed_between_training_and_the_last_file_it_ends_in_the_same_bytes_without_t
         let output = cmrm(folder.path(), &["fit", "--resume", "--out", "run"]);
         let words = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{file}: {words}");
-        assert!(words.contains("resumed after epoch 30, the last"), "{file}: {words}");
+        assert!(words.contains("resumed after epoch 30 (the last)"), "{file}: {words}");
         assert!(!words.lines().any(|line| line.starts_with("epoch ")), "{file}: trained again: {words}");
         assert_same(&bytes_of(&run), &whole, file);
     }
@@ -72,7 +72,7 @@ fn a_converged_training_is_not_taken_up_again() {
     assert!(!run.join("run.json").exists());
     let output = cmrm(folder.path(), &["fit", "--resume", "--out", "run"]);
     let words = String::from_utf8_lossy(&output.stderr);
-    assert!(words.contains(", the last") && !words.contains("after epoch 500"), "{words}");
+    assert!(words.contains(" (the last)") && !words.contains("after epoch 500"), "{words}");
     assert_same(&bytes_of(&run), &bytes_of(&whole.path().join("run")), "lbfgs");
 }
 
