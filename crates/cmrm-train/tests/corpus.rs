@@ -74,7 +74,10 @@ fn tensors_of_the_same_size_in_another_shape_are_refused_by_name() {
         spoilt.put(name, &[1, shape[0]], &values);
         let checkpoint = Checkpoint::from_bytes(&spoilt.to_bytes(&header).unwrap()).unwrap();
         let message = checkpoint.resume(&mut fresh()).unwrap_err().to_string();
-        assert!(message.contains(name) && message.contains(&format!("[1, {0}] where [{0}]", shape[0])), "{message}");
+        assert!(
+            message.contains(name) && message.contains(&format!("[1, {0}], expected [{0}]", shape[0])),
+            "{message}"
+        );
     }
 
     let model = trained.finish().unwrap().remove(0).model;
@@ -83,5 +86,5 @@ fn tensors_of_the_same_size_in_another_shape_are_refused_by_name() {
     let mut transposed = file.clone();
     transposed.put("layers.0.weight", &[3, 5], &weights);
     let message = Model::<f32>::from_bytes(&transposed.to_bytes(&header).unwrap()).unwrap_err().to_string();
-    assert!(message.contains("'layers.0.weight'") && message.contains("[3, 5] where [5, 3]"), "{message}");
+    assert!(message.contains("'layers.0.weight'") && message.contains("[3, 5], expected [5, 3]"), "{message}");
 }
