@@ -93,7 +93,7 @@ pub struct FitArgs {
     /// Continue the unfinished run in the folder with its own settings; the data may have moved.
     #[arg(long, requires = "out")]
     pub resume: bool,
-    /// Print the settings in full and exit.
+    /// Print the settings in full (`tune`: what would be tried) and exit.
     #[arg(long)]
     pub dry_run: bool,
     /// Corrupt some training labels, for experiments.
@@ -111,10 +111,10 @@ pub struct FitArgs {
     /// Train the envelope arm only.
     #[arg(long)]
     pub no_base: bool,
-    /// Search for lambda and alpha by observed labels first, in about the time of four trainings.
+    /// Search for lambda and alpha by observed labels first, in about the time of four trainings (`fit` only).
     #[arg(long)]
     pub auto: bool,
-    /// Also train with other values of alpha and lambda, and plot accuracy against them in the report.
+    /// Also train with other values of alpha and lambda, and plot accuracy against them in the report (`fit` only).
     #[arg(long)]
     pub sensitivity: bool,
     #[command(flatten, next_help_heading = "Reading the data")]

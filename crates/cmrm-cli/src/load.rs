@@ -7,6 +7,7 @@ use cmrm_data::{ColumnRef, Input};
 use cmrm_datasets::Cache;
 use cmrm_fit::FitConfig;
 pub use cmrm_fit::Loaded;
+use cmrm_run::RunDir;
 use cmrm_run::names::SETTINGS;
 
 use crate::failure::{Failure, Result};
@@ -43,10 +44,35 @@ pub fn names_data_set(data: &str) -> bool {
     !is_data && !data.contains(['/', '\\', '.'])
 }
 
+/// Refuses flags that say how a file is read, for a data set that has its own columns and labels.
+pub fn refuse_reading_flags(data: &str, flags: &[(&str, bool)]) -> Result<()> {
+    match flags.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((flag, _)) => Err(Failure::input(format!(
+            "{data} is a named data set with its own columns and labels; leave out --{flag}"
+        ))),
+    }
+}
+
 /// Loads what `config` names.
 pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
     let path = Path::new(&config.data);
     if names_data_set(&config.data) {
+        if RunDir::is_at(path) && cmrm_datasets::find(&config.data).is_err() {
+            return Err(Failure::input(format!("{}: the folder of a run, not data; name a data file", config.data)));
+        }
+        let FitConfig { label, labels, id, delimiter, no_header, test, .. } = config;
+        refuse_reading_flags(
+            &config.data,
+            &[
+                ("label", label.is_some()),
+                ("labels", labels.is_some()),
+                ("id", id.is_some()),
+                ("delimiter", delimiter.is_some()),
+                ("no-header", *no_header),
+                ("test", test.is_some()),
+            ],
+        )?;
         let named = cmrm_datasets::load(&config.data, &Cache::locate(cache)?)?;
         return Ok(Loaded {
             test: named.test,

@@ -10,7 +10,7 @@ use cmrm_train::model::BLOCK_ROWS;
 
 use crate::args::ReadArgs;
 use crate::failure::{Failure, Result};
-use crate::load::{names_data_set, set_text};
+use crate::load::{names_data_set, refuse_reading_flags, set_text};
 use crate::terminal::Terminal;
 
 /// Most numbers of a block: a model of more than 4,096 features gets fewer rows at a time.
@@ -69,6 +69,17 @@ impl<'a> NewRows<'a> {
             (None, None) => None,
         };
         let chunks = if names_data_set(data) {
+            let ReadArgs { label, labels, id, delimiter, no_header, .. } = args;
+            refuse_reading_flags(
+                data,
+                &[
+                    ("label", label.is_some()),
+                    ("labels", labels.is_some()),
+                    ("id", id.is_some()),
+                    ("delimiter", delimiter.is_some()),
+                    ("no-header", *no_header),
+                ],
+            )?;
             let named = cmrm_datasets::load(data, &Cache::locate(args.cache.as_deref())?)?;
             let part =
                 if named.test.is_some() { "the test part" } else { "all rows, which may include training rows," };

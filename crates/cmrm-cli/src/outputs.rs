@@ -13,9 +13,10 @@ use cmrm_data::read::arrays_of;
 use cmrm_datasets::Cache;
 use cmrm_fit::FitConfig;
 use cmrm_run::RunDir;
-use cmrm_run::names::{CHECKPOINTS, is_own};
+use cmrm_run::names::{CHECKPOINTS, SETTINGS, is_own};
 
 use crate::args::ReadArgs;
+use crate::config;
 use crate::failure::{Failure, Result, in_file};
 
 /// What a command reads, and which files it has claimed to write.
@@ -53,7 +54,12 @@ impl Outputs {
     /// It reads a run: the files that make it up, not what else was put into its folder.
     pub fn reads_run(self, folder: &Path) -> Self {
         let own = files_under(folder).into_iter().filter(|file| Place::of(file).in_run().is_some());
-        own.fold(self, |outputs, file| outputs.reads("a file of the run", &file))
+        let outputs = own.fold(self, |outputs, file| outputs.reads("a file of the run", &file));
+        // The command may not read the data, but results are about it: it must not be lost either.
+        match config::read(&folder.join(SETTINGS)) {
+            Ok(config) => outputs.reads_settings(&config, None, None),
+            Err(_) => outputs,
+        }
     }
 
     /// It reads data: a file, a folder of arrays, or a data set of the catalogue; and perhaps a file of labels.

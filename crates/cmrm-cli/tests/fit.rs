@@ -212,3 +212,17 @@ fn help_and_version_are_there() {
     assert!(succeed(folder.path(), &["fit", "--help"]).contains("--noise"));
     assert_eq!(cmrm(folder.path(), &["nonsense"]).status.code(), Some(2));
 }
+
+#[test]
+fn a_single_judged_row_says_little_and_stops_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows = String::from("a,b,y\n");
+    (0..60).for_each(|i| rows += &format!("{},{},{}\n", i % 7, i % 5, i % 20));
+    (0..10).for_each(|i| rows += &format!("{i},9,20\n"));
+    std::fs::write(folder.path().join("rare.csv"), rows).unwrap();
+    let words = succeed(folder.path(), &["fit", "rare.csv", "--label", "y", "--epochs", "2", "--out", "run"]);
+    assert!(words.contains("judged on 1 rows") && words.contains("(95 % interval -1.0000 to +1.0000)"), "{words}");
+    let words =
+        succeed(folder.path(), &["fit", "rare.csv", "--label", "y", "--epochs", "2", "--validation-share", "0"]);
+    assert!(words.contains("not judged: there are no validation or test rows"), "{words}");
+}

@@ -185,6 +185,9 @@ fn files_that_a_command_names_itself_are_looked_at_too() {
             "data fetch adult --from cache --cache here/cache",
             ["--from cache: this is the cache itself", "(here/cache)"],
         ),
+        // What a run was trained on, though the command does not read it.
+        ("audit run --out good.csv", ["--out good.csv: this is the data file itself", "(good.csv)"]),
+        ("report run --html good.csv", ["--html good.csv: this is the data file itself", "(good.csv)"]),
         // Two results of one command.
         (
             "audit good.csv --label churned --folds 2 --out new.npy --probabilities-out sub/../new.npy",

@@ -99,7 +99,10 @@ fn bad_archives_are_refused() {
             zip_of(CompressionMethod::Stored, &[("X.npy", &x), ("y.npy", &y)]),
             "labels, one for each row: expected 2, found 3",
         ),
-        (zip_of(CompressionMethod::Stored, &[("a.npy", &x), ("b.npy", &y)]), "the arrays are 'a', 'b'; state which"),
+        (
+            zip_of(CompressionMethod::Stored, &[("a.npy", &x), ("b.npy", &y)]),
+            "the arrays are 'a', 'b'; rename the one that holds the features",
+        ),
     ] {
         let error = refused(bytes);
         assert!(error.contains(message), "{error}\n{message}");

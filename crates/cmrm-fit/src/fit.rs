@@ -7,8 +7,8 @@ use cmrm_train::Stop;
 use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
 
 use crate::arms::arms;
-use crate::config::FitConfig;
-use crate::error::Result;
+use crate::config::{FitConfig, ModelKind};
+use crate::error::{Error, Result};
 use crate::memory::{Need, Room};
 use crate::outcome::FitOutcome;
 use crate::penalty::with_penalty;
@@ -29,7 +29,19 @@ pub struct Fit {
 impl Fit {
     /// Splits the rows, learns the preprocessing, and makes noise. `stop` is looked at after every pass over the rows.
     pub fn new(config: &FitConfig, loaded: &Loaded, stop: &Stop) -> Result<Self> {
-        Ok(Fit::of(config.clone(), Prepared::new(config, loaded, stop)?))
+        let rows = Prepared::new(config, loaded, stop)?;
+        let classes = rows.train.data.classes.len();
+        if classes != 2 && config.model == ModelKind::Svm {
+            return Err(Error::refused(format!(
+                "the model svm needs two classes, the data has {classes}; use the model linear"
+            )));
+        }
+        if classes != 2 && config.class_conditional {
+            return Err(Error::refused(format!(
+                "class-conditional thresholds need two classes, the data has {classes}; leave out class-conditional"
+            )));
+        }
+        Ok(Fit::of(config.clone(), rows))
     }
 
     /// Of rows that are prepared already.

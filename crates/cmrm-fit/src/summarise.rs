@@ -87,7 +87,7 @@ impl FitOutcome {
         let covered = (0..test.len()).filter(|&row| sets.contains(row, test.labels[row])).count();
         let coverage = wilson(covered, test.len(), LEVEL)?;
         let sizes: Vec<f64> = sets.sizes().map(|size| size as f64).collect();
-        let size = mean_interval(&sizes, self.config.seed)?;
+        let size = mean_interval(&sizes, (0.0, test.classes.len() as f64), self.config.seed)?;
         Ok(Some(SetSummary {
             wanted,
             coverage: report.coverage,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::info::{FORMAT, RunInfo, RunKind};
 use crate::names::{
-    CHECKPOINT, CHECKPOINTS, DATA_STAMP, MARGINS, METRICS, MODEL, PAGE, REPORT, RUN, SEARCH, SETTINGS, SUMMARY,
+    BEST, CHECKPOINT, CHECKPOINTS, DATA_STAMP, MARGINS, METRICS, MODEL, PAGE, REPORT, RUN, SEARCH, SETTINGS, SUMMARY,
     SUMMARY_TEXT,
 };
 use crate::rows::TrainingRows;
@@ -38,6 +38,19 @@ impl RunDir {
         RunDir { path: path.to_owned(), _lock: None }
     }
 
+    /// Refuses a folder that holds anything or is being written, before any work is done for it.
+    pub fn refuse_used(path: &Path) -> Result<()> {
+        if files::has_lock_file(path) {
+            drop(RunDir::lock(path)?);
+        }
+        RunDir::refuse_contents(path)
+    }
+
+    fn refuse_contents(path: &Path) -> Result<()> {
+        let unused = !path.is_dir() || files::is_unused(path).map_err(|error| Error::writing(path, &error))?;
+        if unused { Ok(()) } else { Err(in_use(path)) }
+    }
+
     /// Makes the folder of a new run, or takes an empty one, and locks it. Without a `wanted` place it is `runs/NAME`, or
     /// the first of `runs/NAME-2`, `runs/NAME-3` … that is free.
     pub fn create(wanted: Option<&Path>, name: &str) -> Result<Self> {
@@ -45,20 +58,14 @@ impl RunDir {
             Some(path) => path.to_owned(),
             None => make_free(name)?,
         };
-        let unused = || files::is_unused(&path).map_err(|error| Error::writing(&path, &error));
-        let in_use = || {
-            Error::refused(format!(
-                "{}: the folder is not empty; choose another, delete it, or add --resume to continue its run",
-                path.display()
-            ))
-        };
         // A folder of other things is left without a lock file.
-        if path.is_dir() && !files::has_lock_file(&path) && !unused()? {
-            return Err(in_use());
+        if !files::has_lock_file(&path) {
+            RunDir::refuse_contents(&path)?;
         }
         fs::create_dir_all(&path).map_err(|error| Error::writing(&path, &error))?;
         let run = RunDir::lock(&path)?;
-        if unused()? { Ok(run) } else { Err(in_use()) }
+        RunDir::refuse_contents(&path)?;
+        Ok(run)
     }
 
     /// Locks a folder, or says that another process has done so.
@@ -123,6 +130,15 @@ impl RunDir {
                 "{}: not a folder; name the folder of a run, written by `cmrm fit --out`",
                 path.display()
             )));
+        }
+        if path.join(SEARCH).exists() && !path.join(RUN).exists() {
+            return Err(Error::in_file(
+                path,
+                format!(
+                    "the folder of a search, not of a run; train with what it found: `cmrm fit --config {}`",
+                    path.join(BEST).display()
+                ),
+            ));
         }
         /// The version is looked at first, so that a later one is named as such.
         #[derive(Deserialize)]
@@ -265,6 +281,11 @@ impl RunDir {
         let text = self.read(name)?;
         serde_json::from_str(&text).map_err(|e| Error::refused(format!("{}: {e}", self.file(name).display())))
     }
+}
+
+fn in_use(path: &Path) -> Error {
+    let what = "the folder is not empty; choose another, delete it, or add --resume to continue what is in it";
+    Error::in_file(path, what)
 }
 
 /// Writes a file whole or not at all: a process killed at any moment leaves the previous one readable.

@@ -95,13 +95,17 @@ pub fn compare(first: &[u32], second: &[u32], labels: &[u32], seed: u64) -> Resu
     let gains: Vec<f64> = (0..labels.len())
         .map(|i| f64::from(u8::from(second[i] == labels[i])) - f64::from(u8::from(first[i] == labels[i])))
         .collect();
-    let interval = mean_interval(&gains, seed)?;
+    let interval = mean_interval(&gains, (-1.0, 1.0), seed)?;
     let accuracy = gains.iter().sum::<f64>() / gains.len() as f64;
     Ok(Difference { accuracy, low: interval.low, high: interval.high })
 }
 
-/// Interval of the mean of `values` by resampling them.
-pub fn mean_interval(values: &[f64], seed: u64) -> Result<metric::Interval> {
+/// Interval of the mean of `values` by resampling them. A single one says nothing about the others: then it is the whole
+/// `range` of what they can be.
+pub fn mean_interval(values: &[f64], range: (f64, f64), seed: u64) -> Result<metric::Interval> {
+    if values.len() < 2 {
+        return Ok(metric::Interval { low: range.0, high: range.1, level: LEVEL });
+    }
     let mean = |rows: &[usize]| rows.iter().map(|&i| values[i]).sum::<f64>() / rows.len() as f64;
     Ok(metric::bootstrap(values.len(), &resampling(values.len(), seed), |rows| Ok(mean(rows)))?.interval)
 }

@@ -141,24 +141,30 @@ impl FitSummary {
     }
 
     fn write(&self, out: &mut String, style: Style) {
-        let _ = writeln!(
-            out,
-            "Trained on {} rows{}; judged on {} rows by {}.\n",
-            self.data.train_rows,
-            match (&self.data.noise, self.data.wrong_share) {
-                (Some(noise), Some(share)) => {
-                    format!(", {:.1} % of their labels corrupted ({})", 100.0 * share, style.value(noise))
-                }
-                (None, Some(share)) => format!(", {:.1} % of their labels known to be wrong", 100.0 * share),
-                _ => String::new(),
-            },
-            self.data.judged_rows,
-            self.judged_by.words()
-        );
+        let labels = match (&self.data.noise, self.data.wrong_share) {
+            (Some(noise), Some(share)) => {
+                format!(", {:.1} % of their labels corrupted ({})", 100.0 * share, style.value(noise))
+            }
+            (None, Some(share)) => format!(", {:.1} % of their labels known to be wrong", 100.0 * share),
+            _ => String::new(),
+        };
+        let judged = match self.data.judged_rows {
+            0 => "not judged: there are no validation or test rows".to_owned(),
+            rows => format!("judged on {rows} rows by {}", self.judged_by.words()),
+        };
+        let _ = writeln!(out, "Trained on {} rows{labels}; {judged}.\n", self.data.train_rows);
         self.write_table(out, style);
         if let Some(difference) = &self.difference {
             let _ = writeln!(out, "\n{}", difference_in_words(difference));
         }
+        match self.suspects.count {
+            0 => out.push_str("\nNo label looks wrong.\n"),
+            _ => self.write_suspects(out, style),
+        }
+        let _ = writeln!(out, "\nThe run is in {}.", style.value(&self.run));
+    }
+
+    fn write_suspects(&self, out: &mut String, style: Style) {
         let suspects = &self.suspects;
         let rates = [("precision", suspects.precision), ("recall", suspects.recall)];
         let known = rates.iter().filter_map(|(name, rate)| rate.map(|rate| format!("{name} {:.1} %", 100.0 * rate)));
@@ -180,11 +186,10 @@ impl FitSummary {
             })
             .collect();
         write_rows(out, style, &head, &body);
-        let _ = writeln!(out, "\nThe run is in {}.", style.value(&self.run));
     }
 
     fn write_table(&self, out: &mut String, style: Style) {
-        let Some(first) = self.arms.first() else { return };
+        let Some(first) = self.arms.first().filter(|arm| !arm.metrics.is_empty()) else { return };
         let mut head = vec![String::new()];
         head.extend(self.arms.iter().map(|arm| match arm.name.as_str() {
             BASE => BASE.into(),

@@ -94,6 +94,9 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
             let folds = Folds { config: &config, count, no_envelope, cache, probabilities_out };
             Ok((from_folds(&folds, &options, terminal)?, out))
         }
+        (Some(data), None, _) if Path::new(data).is_file() => {
+            Err(Failure::input(format!("{data}: a file; add --folds K to audit data, or name the folder of a run")))
+        }
         (Some(run), None, _) => {
             if args.read != ReadArgs::default() || args.model != ModelArgs::default() {
                 return Err(Failure::input(format!(

@@ -39,12 +39,14 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
             Some(run)
         }
     };
+    if let (None, Some(out)) = (&run, &args.out) {
+        RunDir::refuse_used(out)?;
+    }
     let loaded = load(&config, args.read.cache.as_deref())?;
     let mut fit = Fit::new(&config, &loaded, &stop_at_interrupt())?;
     drop(loaded);
     fit.rows().notes.iter().for_each(|note| terminal.say(note));
     fit.check_memory()?;
-    let run = run.map_or_else(|| RunDir::create(args.out.as_deref(), &fit.rows().name), Ok)?;
     // A run that goes on has the settings that were found when it began.
     decide_penalty(&mut fit, terminal)?;
     if args.auto && !args.resume {
@@ -52,6 +54,7 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     }
     let stamp = DataStamp::of(fit.rows())?;
     let mut trainer = fit.trainer()?;
+    let run = run.map_or_else(|| RunDir::create(args.out.as_deref(), &fit.rows().name), Ok)?;
     if args.resume {
         stamp.check(&run, fit.config())?;
         restore(&mut trainer, &run, terminal)?;

@@ -123,20 +123,17 @@ fn serve(
 
 fn export(run: &RunDir, info: &RunInfo, path: &Path, terminal: &Terminal) -> Result<ExitCode> {
     let mut outputs = Outputs::default().reads_run(run.path());
-    // The export does not read the data, but the decisions are about it: it must not be lost either.
-    if let Ok(config) = config::read(&run.file(SETTINGS)) {
-        outputs = outputs.reads_settings(&config, None, None);
-    }
     let out = outputs.file("--export", path)?;
     let file = run.file(DECISIONS);
+    let none = || Failure::input(format!("{}: no decisions yet; make some with `cmrm review` first", file.display()));
     if !file.exists() {
-        return Err(Failure::input(format!(
-            "{}: no decisions yet; make some with `cmrm review` first",
-            file.display()
-        )));
+        return Err(none());
     }
     let decisions =
         Store::open(&file, &info.fingerprint).and_then(|store| store.decisions()).map_err(Failure::input)?;
+    if decisions.is_empty() {
+        return Err(none());
+    }
     let known = bases(run, info)?;
     let basis = |row| known.get(&row).cloned().unwrap_or_else(Basis::default);
     out.write(csv(&decisions, basis, info.rows_fingerprint.as_deref())?.as_bytes())?;

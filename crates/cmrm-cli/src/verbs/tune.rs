@@ -61,6 +61,12 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     if args.fit.auto || args.fit.sensitivity {
         return Err(Failure::input("--auto and --sensitivity belong to `cmrm fit`"));
     }
+    if let Some(folds) = args.folds.filter(|folds| !(1..=100).contains(folds)) {
+        return Err(Failure::input(format!("--folds {folds} is out of range: expected 1 to 100")));
+    }
+    if args.hold_out.is_some() && args.folds.is_some_and(|folds| folds > 1) {
+        return Err(Failure::input("--hold-out is for a single fold; add --folds 1, or leave it out"));
+    }
     let begun = resume::begun(&args.fit, Begun::Search)?;
     let mut config = config::resolve(&args.fit, begun.as_ref().map(|(_, own)| own))?;
     let before = begun.as_ref().map(|(folder, _)| SearchInfo::read(folder)).transpose()?.flatten();
@@ -89,6 +95,9 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
             Some(folder)
         }
     };
+    if let (None, Some(out)) = (&folder, &args.fit.out) {
+        RunDir::refuse_used(out)?;
+    }
     // The test data is for `fit`; a search that never reads it cannot be led by it.
     let reading = FitConfig { test: None, ..config.clone() };
     let loaded = Loaded { test: None, ..load(&reading, args.fit.read.cache.as_deref())? };

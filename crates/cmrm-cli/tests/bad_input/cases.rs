@@ -145,6 +145,18 @@ cases! {
             files::npy(&f.join("x.npy"), "(4, 2)", &[1.0; 8]);
             files::labels(&f.join("y.csv"), 3);
         }, "fit x.npy --labels y.csv", ["x.npy", "expected 4, found 3", "one label per row"];
+    label_of_a_named_set: "a label column for a named data set", |_f| (),
+        "fit digits --label x", ["digits", "named data set", "leave out --label"];
+    search_as_run: "the folder of a search, where a run is needed", |f| {
+            fs::create_dir(f.join("search")).unwrap();
+            fs::write(f.join("search/search.json"), "{}").unwrap();
+        }, "report search", ["search", "not of a run", "cmrm fit --config search/best.toml"];
+    data_without_folds: "data where a run is needed", |f| files::table(&f.join("good.csv"), ""),
+        "audit good.csv", ["good.csv", "add --folds K", "the folder of a run"];
+    classes_of_an_svm: "a model for two classes on more", |_f| (),
+        "fit digits --model svm", ["svm needs two classes, the data has 10", "linear"];
+    no_folds: "a search without folds", |_f| (),
+        "tune digits --folds 0", ["--folds 0", "1 to 100"];
     config_typo: "an unknown setting", |f| fs::write(f.join("fit.toml"), "epoch = 3\n").unwrap(),
         "fit digits --config fit.toml", ["fit.toml", "line 1", "`epoch`", "did you mean 'epochs'?"];
     absent_config: "a missing settings file", |_f| (),

@@ -44,7 +44,7 @@ pub fn is_unused(folder: &Path) -> io::Result<bool> {
 }
 
 /// Removes the temporary siblings that killed writers have left in a folder. Those of living writers are locked
-/// ([`write_atomically`](crate::write_atomically) sees to that) and stay.
+/// ([`write_atomically`](crate::files::write_atomically) sees to that) and stay.
 pub fn remove_leftovers(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

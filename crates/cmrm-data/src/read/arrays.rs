@@ -46,7 +46,7 @@ fn not_found(names: &[String], wanted: Option<&str>, what: &str, usual: &str) ->
     let wanted = wanted.unwrap_or(what);
     let near = closest(wanted, names);
     Error::new(Problem::NoSuchColumn { wanted: wanted.to_string(), near })
-        .way_out(format!("the arrays are {}; state which one holds the {what}, or name it {usual}", quoted(names)))
+        .way_out(format!("the arrays are {}; rename the one that holds the {what} to {usual}", quoted(names)))
 }
 
 /// The array of that name, or its numbered pieces in the order of their numbers.
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn names_that_are_not_there() {
         let error = chosen(&["feetures", "y"], None, None).unwrap_err().to_string();
-        assert!(error.contains("did you mean 'feetures'?") && error.contains("name it features or X"), "{error}");
+        assert!(error.contains("did you mean 'feetures'?") && error.contains("to features or X"), "{error}");
         assert!(chosen(&["X", "y"], None, Some("z")).is_err());
         assert!(chosen(&[], None, None).is_err());
     }

@@ -46,7 +46,7 @@ pub(super) fn list(report: &Report) -> String {
     }
     let mut out = format!(
         "<h3 id=\"suspects\">The {} most suspicious rows</h3>\n<p>Decide on each row and download the decisions; \
-         <code>cmrm clean DATA decisions.csv --out FILE</code> applies them. This page forgets them when it is closed; \
+         <code>cmrm clean DATA decisions.csv --label COLUMN --out FILE</code> applies them. This page forgets them when it is closed; \
          <code>cmrm review RUN</code> shows all suspects, one at a time, and saves every decision.</p>\n<ol class=\"cards\">\n",
         report.suspects.len()
     );
