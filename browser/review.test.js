@@ -61,7 +61,7 @@ test("twenty rows by keyboard; a reload and a killed server lose nothing; clean 
   await server.kill();
   await page.keyboard.press("k");
   await page.waitForSelector("#trouble:not([hidden])");
-  assert.match(await page.textContent("#trouble"), /does not answer/);
+  assert.match(await page.textContent("#trouble"), /does not respond/);
   assert.equal(await count(page), 20);
   await page.close();
 
