@@ -36,6 +36,9 @@ pub fn set_text(options: &mut ReadOptions, no_header: bool, delimiter: Option<&s
     Ok(())
 }
 
+/// The flags that say how a file is read.
+const READING: [&str; 6] = ["label", "labels", "id", "delimiter", "no-header", "test"];
+
 /// Whether a text names a data set of the catalogue rather than a file or folder. A run's folder is not data, even if it has
 /// the name of a data set, as after `fit digits --out digits`.
 pub fn names_data_set(data: &str) -> bool {
@@ -44,9 +47,10 @@ pub fn names_data_set(data: &str) -> bool {
     !is_data && !data.contains(['/', '\\', '.'])
 }
 
-/// Refuses flags that say how a file is read, for a data set that has its own columns and labels.
-pub fn refuse_reading_flags(data: &str, flags: &[(&str, bool)]) -> Result<()> {
-    match flags.iter().find(|(_, given)| *given) {
+/// Refuses flags that say how a file is read, for a data set that has its own columns and labels: which of [`READING`] were
+/// given.
+pub fn refuse_reading_flags(data: &str, given: [bool; READING.len()]) -> Result<()> {
+    match READING.iter().zip(given).find(|(_, given)| *given) {
         None => Ok(()),
         Some((flag, _)) => Err(Failure::input(format!(
             "{data} is a named data set with its own columns and labels; leave out --{flag}"
@@ -62,17 +66,8 @@ pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
             return Err(Failure::input(format!("{}: the folder of a run, not data; name a data file", config.data)));
         }
         let FitConfig { label, labels, id, delimiter, no_header, test, .. } = config;
-        refuse_reading_flags(
-            &config.data,
-            &[
-                ("label", label.is_some()),
-                ("labels", labels.is_some()),
-                ("id", id.is_some()),
-                ("delimiter", delimiter.is_some()),
-                ("no-header", *no_header),
-                ("test", test.is_some()),
-            ],
-        )?;
+        let given = [label.is_some(), labels.is_some(), id.is_some(), delimiter.is_some(), *no_header, test.is_some()];
+        refuse_reading_flags(&config.data, given)?;
         let named = cmrm_datasets::load(&config.data, &Cache::locate(cache)?)?;
         return Ok(Loaded {
             test: named.test,

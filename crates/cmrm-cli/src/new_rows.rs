@@ -70,16 +70,8 @@ impl<'a> NewRows<'a> {
         };
         let chunks = if names_data_set(data) {
             let ReadArgs { label, labels, id, delimiter, no_header, .. } = args;
-            refuse_reading_flags(
-                data,
-                &[
-                    ("label", label.is_some()),
-                    ("labels", labels.is_some()),
-                    ("id", id.is_some()),
-                    ("delimiter", delimiter.is_some()),
-                    ("no-header", *no_header),
-                ],
-            )?;
+            let given = [label.is_some(), labels.is_some(), id.is_some(), delimiter.is_some(), *no_header, false];
+            refuse_reading_flags(data, given)?;
             let named = cmrm_datasets::load(data, &Cache::locate(args.cache.as_deref())?)?;
             let part =
                 if named.test.is_some() { "the test part" } else { "all rows, which may include training rows," };

@@ -115,6 +115,7 @@ fn what_cannot_be_searched_is_refused_with_a_way_out() {
     let path = folder.path();
     assert!(refuse(path, &["tune", "digits", "--patience", "3"]).contains("leave out --patience"));
     assert!(refuse(path, &["tune", "digits", "--auto"]).contains("cmrm fit"));
+    assert!(refuse(path, &["tune", "digits", "--hold-out", "0.3"]).contains("add --folds 1"));
     assert!(refuse(path, &["tune", "digits", "--lambdas=-1"]).contains("lambda"));
     assert!(refuse(path, &["tune", "digits", "--criterion", "luck"]).contains("expected observed"));
     let listed = succeed(path, &["tune", "digits", "--dry-run", "--lambdas", "1,2", "--presets", "robust"]);

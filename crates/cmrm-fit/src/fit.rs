@@ -98,7 +98,7 @@ impl Fit {
         FitOutcome { config: self.config, rows: self.rows, arms, history, training_rows }
     }
 
-    /// Checks the memory, decides the penalty and trains to the end. An `observer` that ends the training early makes it an error:
+    /// Checks the memory, decides the penalty and trains to the end. If `observer` ends the training early, that is an error:
     /// [`cmrm_train::Error::Stopped`].
     pub fn run(mut self, observer: &mut dyn Observer<f32>) -> Result<FitOutcome> {
         self.check_memory()?;

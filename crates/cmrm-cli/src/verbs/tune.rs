@@ -64,13 +64,13 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     if let Some(folds) = args.folds.filter(|folds| !(1..=100).contains(folds)) {
         return Err(Failure::input(format!("--folds {folds} is out of range: expected 1 to 100")));
     }
-    if args.hold_out.is_some() && args.folds.is_some_and(|folds| folds > 1) {
-        return Err(Failure::input("--hold-out is for a single fold; add --folds 1, or leave it out"));
-    }
     let begun = resume::begun(&args.fit, Begun::Search)?;
     let mut config = config::resolve(&args.fit, begun.as_ref().map(|(_, own)| own))?;
     let before = begun.as_ref().map(|(folder, _)| SearchInfo::read(folder)).transpose()?.flatten();
     let mut info = SearchInfo::asked(&args, config.seed, before.as_ref());
+    if args.hold_out.is_some() && info.folds > 1 {
+        return Err(Failure::input("--hold-out is for a single fold; add --folds 1, or leave it out"));
+    }
     if let Some((folder, own)) = &begun {
         config = resume::agree(folder, own, config, &args.fit, Begun::Search)?;
         if let Some(before) = &before {
