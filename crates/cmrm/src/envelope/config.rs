@@ -78,6 +78,19 @@ pub enum Scale {
     Doubt,
 }
 
+/// How the envelope withdraws where few labels are in doubt, so that clean labels are learned as by the base loss alone.
+///
+/// With `f = max(0, 1 − d/share)`, where `d` is the share of the batch's rows (by weight) whose margin lies below `margin`,
+/// the weights of the base loss become `f + (1−f) ŵ` and λ becomes `(1−f) λ`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fade {
+    /// A row counts as doubtful below this margin.
+    pub margin: f64,
+    /// The share of doubtful rows from which on the envelope acts in full.
+    pub share: f64,
+}
+
 /// When training switches the envelope on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -131,6 +144,21 @@ pub struct EnvelopeConfig {
     /// What the risk is multiplied by, besides λ.
     #[serde(default)]
     pub scale: Scale,
+    /// Whether the filter acts on the base loss too: `B = Σ ŵ ℓ / Σ ŵ` with `ŵ = σ((M̄ − τ)/temp)`, without gradient. An added
+    /// term alone leaves the base loss free to learn wrong labels by heart.
+    #[serde(default)]
+    pub filter_base: bool,
+    /// β of the running margin `M̄ ← β M̄ + (1−β) M` that the filter on the base loss reads, kept per row over the epochs.
+    /// Without it, or where rows have no identity ([`Batch::with_identities`](super::Batch::with_identities)), `M̄ = M`.
+    #[serde(default)]
+    pub running: Option<f64>,
+    /// ρ: λ is lowered until the risk's gradient by the logits is at most ρ times the base loss's, in the sum of absolute
+    /// values over the batch. The added term can then never outvote the loss it wraps.
+    #[serde(default)]
+    pub limit: Option<f64>,
+    /// How the envelope withdraws where few labels are in doubt.
+    #[serde(default)]
+    pub fade: Option<Fade>,
 }
 
 impl EnvelopeConfig {
@@ -158,6 +186,25 @@ impl EnvelopeConfig {
         // The negative loss is never positive: every row would be in doubt.
         let signed = self.scale == Scale::Fixed || self.margin != MarginKind::Loss;
         check_parameter("lambda", self.lambda, signed, "scale fixed where the margin is the loss, which has no sign")?;
+        if let Some(beta) = self.running {
+            check_parameter("running", beta, (0.0..1.0).contains(&beta), "a number in [0, 1)")?;
+        }
+        if let Some(rho) = self.limit {
+            check_parameter("limit", rho, rho > 0.0 && rho.is_finite(), "a finite number above 0")?;
+        }
+        if let Some(Fade { margin, share }) = self.fade {
+            check_parameter("fade margin", margin, (-1.0..=1.0).contains(&margin), "a number in [-1, 1]")?;
+            check_parameter("fade share", share, share > 0.0 && share <= 1.0, "a number in (0, 1]")?;
+        }
+        // Doubt is measured in probabilities, and margins of several epochs must be of one kind, with the envelope on or off.
+        let bounded = self.margin == MarginKind::Probability;
+        let remembers = self.filter_base || self.running.is_some() || self.fade.is_some();
+        check_parameter(
+            "lambda",
+            self.lambda,
+            bounded || !remembers,
+            "margin probability with filter_base, running or fade",
+        )?;
         Ok(Envelope { config: self })
     }
 }

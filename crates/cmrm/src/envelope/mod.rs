@@ -21,7 +21,7 @@ mod quantile;
 mod risk;
 pub(crate) mod wide;
 
-pub use config::{Envelope, EnvelopeConfig, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};
+pub use config::{Envelope, EnvelopeConfig, Fade, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};
 pub use multi_objective::{PlacedObjective, evaluate_many};
 pub use objective::{Batch, Objective, Outcome, Scratch};
 pub use preset::{Preset, PresetOverrides};

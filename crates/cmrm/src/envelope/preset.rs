@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::{EnvelopeConfig, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};
+use super::config::{EnvelopeConfig, Fade, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};
 use crate::loss::LossConfig;
 
 /// Settings with a name. `paper` is the text of the article, `authors` what its published code does, `robust` ours.
@@ -57,6 +57,10 @@ impl Preset {
             scope: Scope::Batch,
             ceiling: None,
             scale: Scale::Fixed,
+            filter_base: false,
+            running: None,
+            limit: None,
+            fade: None,
         };
         match self {
             Preset::Paper => paper,
@@ -109,6 +113,18 @@ pub struct PresetOverrides {
     /// What the risk is multiplied by, besides λ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
+    /// Whether the filter acts on the base loss too.
+    #[serde(default, alias = "filter_base", skip_serializing_if = "Option::is_none")]
+    pub filter_base: Option<bool>,
+    /// β of the running margins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<f64>,
+    /// ρ: the most that the risk's gradient may be of the base loss's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+    /// How the envelope withdraws where few labels are in doubt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fade: Option<Fade>,
     /// When it is switched on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,
@@ -129,6 +145,10 @@ impl PresetOverrides {
             scope: None,
             ceiling: None,
             scale: None,
+            filter_base: None,
+            running: None,
+            limit: None,
+            fade: None,
             start: None,
             fresh_optimiser: None,
         }
@@ -145,6 +165,10 @@ impl PresetOverrides {
             scope: self.scope.unwrap_or(own.scope),
             ceiling: self.ceiling.or(own.ceiling),
             scale: self.scale.unwrap_or(own.scale),
+            filter_base: self.filter_base.unwrap_or(own.filter_base),
+            running: self.running.or(own.running),
+            limit: self.limit.or(own.limit),
+            fade: self.fade.or(own.fade),
             start: self.start.unwrap_or(own.start),
             fresh_optimiser: self.fresh_optimiser.unwrap_or(own.fresh_optimiser),
             ..own
