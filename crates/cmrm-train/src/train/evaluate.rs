@@ -86,6 +86,7 @@ pub(super) fn evaluate_arms<T: Scalar>(
                 objective,
                 offset: copy * layout.outputs(),
                 scratch: &mut arm.scratch.margins,
+                memory: arm.memory.as_mut(),
             });
             places.push(copy);
         }

@@ -230,6 +230,30 @@ impl<T: Scalar> Group<T> {
         finite
     }
 
+    /// How large the gradients by the logits are, row by row, as sums of absolute values: that of the loss without its dense
+    /// part, and that of the margin. Both but for the loss's scale. The probabilities of label, rival and all others tell;
+    /// no row has to be read again.
+    #[inline(always)]
+    pub fn sizes(&self, kind: MarginKind) -> (Lanes<T>, Lanes<T>) {
+        let (mut of_loss, mut of_margin) = ([T::ZERO; ROWS], [T::ZERO; ROWS]);
+        for r in 0..ROWS {
+            let rest = (self.p_others[r] - self.p_rival[r]).larger(T::ZERO);
+            let at_rival = self.on_probs[r] * self.p_rival[r] + self.on_rival[r];
+            of_loss[r] = self.on_probs[r].abs() * rest + at_rival.abs() + self.at_label[r].abs();
+            // ∂M/∂u = s[y] e_y − s[r] e_r − M s.
+            let margin = self.p_label[r] - self.p_rival[r];
+            of_margin[r] = margin.abs() * rest
+                + self.p_rival[r] * (T::ONE + margin)
+                + self.p_label[r] * (self.p_others[r] + self.p_rival[r]);
+        }
+        match kind {
+            MarginKind::Probability => {}
+            MarginKind::Logit => of_margin = [T::ONE + T::ONE; ROWS],
+            MarginKind::Loss => of_margin = of_loss,
+        }
+        (of_loss, of_margin)
+    }
+
     /// Adds up base loss and risk: `factors` are the rows' shares in the mean of the base loss, `slopes` the derivatives
     /// of the total by the margins, if there are any. `scale` is the loss's.
     #[inline(always)]

@@ -6,6 +6,7 @@
 use super::config::MarginKind;
 use super::group::{Group, Lanes, Logits, ROWS, Softener, Totals};
 use super::narrow;
+use super::objective::{Batch, Objective, Scratch};
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Row};
 use crate::scalar::Scalar;
@@ -100,6 +101,24 @@ impl<T: Scalar> DenseRow<T> {
         self.probs[row.label] = row.p_label;
         row
     }
+
+    /// Sum of the absolute values of the loss's gradient by the scaled logits of row `r`.
+    fn size<L: Loss<T> + ?Sized>(
+        &mut self,
+        loss: &L,
+        logits: &[T],
+        exponentials: &[T],
+        group: &Group<T>,
+        r: usize,
+    ) -> T {
+        let row = self.fill(logits, loss.scale(), exponentials, group, r);
+        let answer = loss.row(row);
+        let mut gradient: Vec<T> = self.probs.iter().map(|&p| answer.on_probs * p).collect();
+        gradient[row.label] = answer.at_label;
+        gradient[row.rival] += answer.on_rival;
+        loss.add_dense(&row, &self.scaled, &self.probs, T::ONE, &mut gradient);
+        gradient.into_iter().map(T::abs).sum()
+    }
 }
 
 /// Names the number that made a row's loss or margin non-finite.
@@ -122,7 +141,7 @@ fn explain<T: Scalar>(logits: &[T], scale: T, row: usize, label: usize, loss: T)
 /// Second half: turns the exponentials in `grad` into the gradient of the total by the logits.
 ///
 /// A gradient too large for the number type is refused.
-pub(super) struct Backward<'a, T, L: ?Sized, F> {
+pub(super) struct Backward<'a, T, L: ?Sized> {
     pub loss: &'a L,
     pub margin: MarginKind,
     pub classes: usize,
@@ -132,21 +151,21 @@ pub(super) struct Backward<'a, T, L: ?Sized, F> {
     pub logits: &'a [T],
     pub rows: usize,
     /// The share of each row in the mean of the base loss.
-    pub row_factors: &'a F,
+    pub row_factors: &'a [T],
     /// `∂R/∂M_i` and λ, if there is an envelope.
     pub slopes: Option<(&'a [T], T)>,
     pub groups: &'a [Group<T>],
     pub grad: &'a mut [T],
 }
 
-impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> Backward<'_, T, L, F> {
+impl<T: Scalar, L: Loss<T> + ?Sized> Backward<'_, T, L> {
     /// Runs it with the processor's widest vectors.
     pub fn run(self) -> Result<()> {
         pulp::Arch::new().dispatch(self)
     }
 }
 
-impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> pulp::WithSimd for Backward<'_, T, L, F> {
+impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Backward<'_, T, L> {
     type Output = Result<()>;
 
     #[inline(always)]
@@ -162,9 +181,7 @@ impl<T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> T> pulp::WithSimd for Backw
             let count = ROWS.min(rows - start);
             let grad = &mut grad[start * stride..];
             let (mut factors, mut steps) = ([T::ZERO; ROWS], [T::ZERO; ROWS]);
-            for r in 0..count {
-                factors[r] = row_factors(start + r);
-            }
+            factors[..count].copy_from_slice(&row_factors[start..start + count]);
             if let Some((slopes, lambda)) = slopes {
                 for (step, &slope) in steps.iter_mut().zip(&slopes[start..start + count]) {
                     *step = lambda * slope;
@@ -212,6 +229,37 @@ impl<T: Scalar> Totals<T> {
         }
         finite
     }
+}
+
+/// How large the gradients of base loss and risk are over the whole batch, as sums of absolute values. Between the halves: the
+/// exponentials stand in `grad`.
+pub(super) fn sizes<T: Scalar, L: Loss<T>>(
+    objective: &Objective<&L>,
+    batch: &Batch<'_, T>,
+    offset: usize,
+    scratch: &Scratch<T>,
+    grad: &[T],
+) -> (f64, f64) {
+    let Some((slopes, _)) = objective.slopes(scratch) else { return (0.0, 0.0) };
+    let (margin, stride, rows) = (objective.margin_kind(), batch.stride, batch.rows());
+    let mut dense = DenseRow::new(objective.loss, batch.classes);
+    let (mut of_base, mut of_risk) = (0.0, 0.0);
+    for (g, group) in scratch.groups.iter().enumerate() {
+        let start = g * ROWS;
+        let (mut base, mut of_margin) = pulp::Arch::new().dispatch(|| group.sizes(margin));
+        for r in 0..ROWS.min(rows - start) {
+            if let Some(dense) = &mut dense {
+                let place = (start + r) * stride + offset;
+                base[r] = dense.size(objective.loss, &batch.logits[place..], &grad[place..], group, r);
+                if margin == MarginKind::Loss {
+                    of_margin[r] = base[r];
+                }
+            }
+            of_base += scratch.factors[start + r].to_f64() * base[r].to_f64();
+            of_risk += slopes[start + r].to_f64().abs() * of_margin[r].to_f64();
+        }
+    }
+    (of_base, of_risk)
 }
 
 /// Names the entry of a row's gradient that left the range of the number type.

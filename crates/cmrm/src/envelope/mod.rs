@@ -9,10 +9,12 @@
 //!   of the total out.
 //! - [`binary`] is the class-conditional form for two classes.
 
+mod base_filter;
 pub mod binary;
 mod config;
 mod group;
 mod kernel;
+mod memory;
 mod multi_objective;
 mod narrow;
 mod objective;
@@ -22,6 +24,7 @@ mod risk;
 pub(crate) mod wide;
 
 pub use config::{Envelope, EnvelopeConfig, Fade, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};
+pub use memory::{FrozenFilter, RowMemory, RunningMargins};
 pub use multi_objective::{PlacedObjective, evaluate_many};
 pub use objective::{Batch, Objective, Outcome, Scratch};
 pub use preset::{Preset, PresetOverrides};

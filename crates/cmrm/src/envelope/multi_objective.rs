@@ -5,8 +5,9 @@
 //! from every row. Blocks are independent, so they also are what threads share.
 
 use super::group::{Group, ROWS};
-use super::kernel::{Backward, Forward};
-use super::objective::{Batch, Objective, Outcome, Scratch, mean_factor};
+use super::kernel::{Backward, Forward, sizes};
+use super::memory::RowMemory;
+use super::objective::{Batch, Objective, Outcome, Scratch};
 use crate::error::{Error, Result, check_parameter};
 use crate::loss::Loss;
 use crate::scalar::Scalar;
@@ -23,6 +24,8 @@ pub struct PlacedObjective<'a, T, L> {
     pub offset: usize,
     /// Its buffers.
     pub scratch: &'a mut Scratch<T>,
+    /// What it remembers of the rows.
+    pub memory: Option<&'a mut RowMemory<T>>,
 }
 
 /// Evaluates every member on its columns of the batch, as [`Objective::evaluate`] does for one.
@@ -42,11 +45,12 @@ pub fn evaluate_many<T: Scalar, L: Loss<T>>(
     }
     forward_blocks(members, batch, grad)?;
     let mut outcomes = Vec::with_capacity(members.len());
-    for (m, PlacedObjective { objective, scratch, .. }) in members.iter_mut().enumerate() {
-        let outcome = objective.couple(batch.labels, batch.row_weights, weight_sum, scratch);
+    for (m, PlacedObjective { objective, offset, scratch, memory }) in members.iter_mut().enumerate() {
+        let sizes = |scratch: &Scratch<T>| sizes(objective, batch, *offset, scratch, grad);
+        let outcome = objective.couple(batch, weight_sum, memory.as_deref_mut(), scratch, sizes);
         outcomes.push(outcome.map_err(|error| (m, error))?);
     }
-    backward_blocks(members, batch, weight_sum, grad)?;
+    backward_blocks(members, batch, grad)?;
     Ok(outcomes)
 }
 
@@ -59,7 +63,10 @@ impl<T: Scalar, L: Loss<T>> PlacedObjective<'_, T, L> {
         if end > batch.stride {
             return Err(Error::Shape { what: "columns of the shared logits", expected: end, found: batch.stride });
         }
-        Ok(())
+        match (batch.identities, self.memory.as_ref().and_then(|memory| memory.running.as_ref())) {
+            (Some(identities), Some(running)) => running.check(identities),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -125,7 +132,7 @@ fn forward_blocks<T: Scalar, L: Loss<T>>(
         .take(batch.rows().div_ceil(rows))
         .map(|grad| Task { grad, members: Vec::with_capacity(count) })
         .collect();
-    for PlacedObjective { objective, offset, scratch } in members {
+    for PlacedObjective { objective, offset, scratch, .. } in members {
         let chunks = scratch.losses.chunks_mut(rows).zip(scratch.margins.chunks_mut(rows));
         let chunks = scratch.groups.chunks_mut(rows / ROWS).zip(chunks);
         for (task, (groups, (losses, margins))) in tasks.iter_mut().zip(chunks) {
@@ -159,18 +166,16 @@ fn forward_blocks<T: Scalar, L: Loss<T>>(
 fn backward_blocks<T: Scalar, L: Loss<T>>(
     members: &[PlacedObjective<'_, T, L>],
     batch: &Batch<'_, T>,
-    weight_sum: f64,
     grad: &mut [T],
 ) -> std::result::Result<(), (usize, Error)> {
-    let Batch { logits, classes, stride, row_weights, .. } = *batch;
+    let Batch { logits, classes, stride, .. } = *batch;
     let rows = block_rows(members.len(), batch);
-    let factor = mean_factor(row_weights, weight_sum);
     let blocks = batch.rows().div_ceil(rows);
     let tasks: Vec<_> = grad.chunks_mut(rows.saturating_mul(stride)).take(blocks).enumerate().collect();
     run_blocks(tasks, on_threads(logits.len()), |(block, grad)| {
         let first = block * rows;
         let end = batch.rows().min(first + rows);
-        for (m, PlacedObjective { objective, offset, scratch }) in members.iter().enumerate() {
+        for (m, PlacedObjective { objective, offset, scratch, .. }) in members.iter().enumerate() {
             let backward = Backward {
                 loss: objective.loss,
                 margin: objective.margin_kind(),
@@ -179,7 +184,7 @@ fn backward_blocks<T: Scalar, L: Loss<T>>(
                 first_row: first,
                 logits: &logits[first * stride + offset..],
                 rows: end - first,
-                row_factors: &|i| factor(first + i),
+                row_factors: &scratch.factors[first..end],
                 slopes: objective.slopes(scratch).map(|(slopes, lambda)| (&slopes[first..end], lambda)),
                 groups: &scratch.groups[first / ROWS..end.div_ceil(ROWS)],
                 grad: &mut grad[*offset..],

@@ -1,14 +1,16 @@
 //! The fused function: loss, risk, threshold, weights and gradient of one batch in one call.
 
+use super::base_filter::{faded, shares, soften, weigh};
 use super::config::{Envelope, MarginKind};
 use super::group::{Group, ROWS};
+use super::memory::{FrozenFilter, RowMemory};
 use super::multi_objective::{PlacedObjective, evaluate_many};
 use super::risk::couple;
 use super::wide;
 use crate::error::{Error, Result, check_length, check_parameter, check_row_weights};
 use crate::loss::{Loss, Row};
 use crate::matrix::Matrix;
-use crate::scalar::{Scalar, sum_in_lanes};
+use crate::scalar::{Scalar, sum_in_lanes, sum_pairs_in_lanes};
 
 /// Logits and observed labels of a batch, and optional row weights.
 #[derive(Debug, Clone, Copy)]
@@ -18,24 +20,30 @@ pub struct Batch<'a, T> {
     pub(super) stride: usize,
     pub(super) labels: &'a [u32],
     pub(super) row_weights: Option<&'a [T]>,
+    pub(super) identities: Option<&'a [u32]>,
 }
 
 impl<'a, T: Scalar> Batch<'a, T> {
     /// A batch without row weights.
     pub fn new(logits: Matrix<'a, T>, labels: &'a [u32]) -> Self {
         let classes = logits.columns();
-        Batch { logits: logits.values(), classes, stride: classes, labels, row_weights: None }
+        Batch { logits: logits.values(), classes, stride: classes, labels, row_weights: None, identities: None }
     }
 
     /// A batch whose rows start `stride` numbers apart: one model's columns in a matrix that several models share.
     /// The gradient has the same layout; the numbers between the rows are neither read nor written.
     pub fn strided(logits: &'a [T], classes: usize, stride: usize, labels: &'a [u32]) -> Self {
-        Batch { logits, classes, stride, labels, row_weights: None }
+        Batch { logits, classes, stride, labels, row_weights: None, identities: None }
     }
 
     /// Weighs each row in the base loss and in the risk.
     pub fn with_row_weights(self, row_weights: Option<&'a [T]>) -> Self {
         Batch { row_weights, ..self }
+    }
+
+    /// Names each row among those of a training set, so that a [`RowMemory`] knows it again in the next epoch.
+    pub fn with_identities(self, identities: Option<&'a [u32]>) -> Self {
+        Batch { identities, ..self }
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -62,6 +70,9 @@ impl<'a, T: Scalar> Batch<'a, T> {
             return Err(Error::Shape { what: "numbers in strided logits", expected: needed, found: self.logits.len() });
         }
         check_length("gradient against logits", self.logits.len(), grad.len())?;
+        if let Some(identities) = self.identities {
+            check_length("row identities against rows", rows, identities.len())?;
+        }
         check_row_weights(self.row_weights, rows)
     }
 }
@@ -75,6 +86,13 @@ pub struct Scratch<T> {
     weights: Vec<T>,
     slopes: Vec<T>,
     selection: Vec<T>,
+    /// Running margins of the rows, where they are remembered.
+    running: Vec<T>,
+    thresholds: Vec<T>,
+    /// The share of each row in the base loss.
+    pub(super) factors: Vec<T>,
+    /// What the slopes are multiplied by.
+    lambda: T,
 }
 
 impl<T: Scalar> Scratch<T> {
@@ -84,6 +102,7 @@ impl<T: Scalar> Scratch<T> {
         self.margins.resize(rows, T::ZERO);
         self.weights.resize(rows, T::ONE);
         self.slopes.resize(rows, T::ZERO);
+        self.factors.resize(rows, T::ZERO);
     }
 
     /// Margin of each row (of probabilities, when there is no envelope to say otherwise).
@@ -91,7 +110,7 @@ impl<T: Scalar> Scratch<T> {
         &self.margins
     }
 
-    /// Weight of each row in the risk; all one without an envelope.
+    /// Weight of each row: in the base loss if the filter acts on it, else in the risk; all one without an envelope.
     pub fn weights(&self) -> &[T] {
         &self.weights
     }
@@ -110,10 +129,12 @@ impl<T: Scalar> Scratch<T> {
 /// The scalars of one evaluation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome<T> {
-    /// Mean base loss.
+    /// Mean base loss, by the filter's weights if it acts on the base loss.
     pub base: f64,
     /// The risk `R`; 0 without an envelope.
     pub risk: f64,
+    /// λ as it counted, faded and limited; 0 without an envelope.
+    pub lambda: f64,
     /// `base + λ·risk`.
     pub total: f64,
     /// The threshold `τ`; `None` without an envelope.
@@ -174,44 +195,124 @@ impl<L> Objective<L> {
     where
         L: Loss<T>,
     {
+        self.evaluate_remembering(batch, None, grad, scratch)
+    }
+
+    /// [`Objective::evaluate`] with what is remembered of the rows, which the batch must name
+    /// ([`Batch::with_identities`]). The memory takes in the batch's margins whether the envelope is on or not.
+    pub fn evaluate_remembering<T: Scalar>(
+        &self,
+        batch: &Batch<'_, T>,
+        memory: Option<&mut RowMemory<T>>,
+        grad: &mut [T],
+        scratch: &mut Scratch<T>,
+    ) -> Result<Outcome<T>>
+    where
+        L: Loss<T>,
+    {
         let objective = Objective { loss: &self.loss, envelope: self.envelope };
-        let outcome = evaluate_many(&mut [PlacedObjective { objective, offset: 0, scratch }], batch, grad);
+        let outcome = evaluate_many(&mut [PlacedObjective { objective, offset: 0, scratch, memory }], batch, grad);
         let outcomes = outcome.map_err(|(_, error)| error)?;
         // One objective, one outcome.
         outcomes.into_iter().next().ok_or(Error::Empty { what: "the list of objectives" })
     }
 
     pub(super) fn slopes<'s, T: Scalar>(&self, scratch: &'s Scratch<T>) -> Option<(&'s [T], T)> {
-        self.envelope.map(|e| (&scratch.slopes[..], T::from_f64(e.config().lambda)))
+        self.envelope.map(|_| (&scratch.slopes[..], scratch.lambda))
     }
 
+    /// What needs all rows, between the two halves of the kernel. `sizes` measures the gradients of base loss and risk, by the
+    /// shares and slopes of the rows; it is asked only if there is a limit.
     pub(super) fn couple<T: Scalar>(
         &self,
-        labels: &[u32],
-        row_weights: Option<&[T]>,
+        batch: &Batch<'_, T>,
         weight_sum: f64,
+        memory: Option<&mut RowMemory<T>>,
         scratch: &mut Scratch<T>,
+        sizes: impl FnOnce(&Scratch<T>) -> (f64, f64),
     ) -> Result<Outcome<T>> {
-        // A mean of shares, unlike a sum that is divided at the end, stays within the range of its terms.
-        let losses = &scratch.losses[..];
-        let base = sum_in_lanes(losses.len(), |i| {
-            losses[i].to_f64() * (row_weights.map_or(1.0, |weights| weights[i].to_f64()) / weight_sum)
-        });
+        let Batch { labels, row_weights, identities, .. } = *batch;
+        scratch.running.clear();
+        let (running, frozen) = memory.map_or((None, None), |memory| (memory.running.as_mut(), memory.frozen.as_ref()));
+        if let (Some(running), Some(identities)) = (running, identities) {
+            running.meet(identities, &scratch.margins, &mut scratch.running);
+        }
+        plain_shares(row_weights, weight_sum, &mut scratch.factors);
         let Some(envelope) = &self.envelope else {
             scratch.weights.fill(T::ONE);
-            return Ok(Outcome { base, risk: 0.0, total: base, tau: None });
+            let base = plain_mean(&scratch.losses, row_weights, weight_sum);
+            return Ok(Outcome { base, risk: 0.0, lambda: 0.0, total: base, tau: None });
         };
         let Scratch { margins, weights, slopes, selection, .. } = scratch;
         let (tau, risk) = couple(envelope, margins, labels, row_weights, weights, slopes, selection);
-        let total = base + envelope.config().lambda * risk;
+        let (fade, mut lambda) = match frozen {
+            Some(FrozenFilter { weights, lambda }) => {
+                check_length("frozen weights against rows", weights.len(), scratch.weights.len())?;
+                scratch.weights.copy_from_slice(weights);
+                (0.0, *lambda)
+            }
+            None => {
+                let fade = scratch.filter(envelope, labels, row_weights);
+                (fade, envelope.config().lambda * (1.0 - fade))
+            }
+        };
+        // Where no label is in doubt the step is the base's to the last bit.
+        let base = if envelope.config().filter_base && fade < 1.0 {
+            shares(&scratch.weights, row_weights, &mut scratch.factors);
+            sum_pairs_in_lanes(&scratch.losses, &scratch.factors, |_, loss, share| loss * share)
+        } else {
+            plain_mean(&scratch.losses, row_weights, weight_sum)
+        };
+        if let (Some(rho), None) = (envelope.config().limit, frozen) {
+            let (of_base, of_risk) = sizes(scratch);
+            // Where the risk has no gradient there is nothing to limit.
+            if lambda * of_risk > rho * of_base {
+                lambda = rho * of_base / of_risk;
+            }
+        }
+        scratch.lambda = T::from_f64(lambda);
+        let total = base + lambda * risk;
         check_parameter("base loss + lambda · risk", total, total.is_finite(), "a finite number; lower lambda")?;
-        Ok(Outcome { base, risk, total, tau: Some(tau) })
+        Ok(Outcome { base, risk, lambda, total, tau: Some(tau) })
     }
 }
 
-/// The share of each row in the mean of the base loss.
-pub(super) fn mean_factor<T: Scalar>(row_weights: Option<&[T]>, weight_sum: f64) -> impl Fn(usize) -> T + '_ {
-    let one = T::from_f64(1.0 / weight_sum);
-    // A weight is divided by the sum directly: one over a tiny sum would overflow.
-    move |i| row_weights.map_or(one, |weights| T::from_f64(weights[i].to_f64() / weight_sum))
+impl<T: Scalar> Scratch<T> {
+    /// Turns the weights of the risk into those of the base loss, if the filter acts on it. Returns the fade.
+    fn filter(&mut self, envelope: &Envelope, labels: &[u32], row_weights: Option<&[T]>) -> f64 {
+        let Scratch { margins, weights, selection, running, thresholds, .. } = self;
+        let remembered = !running.is_empty();
+        let doubted = if remembered { &running[..] } else { &margins[..] };
+        let fade = faded(envelope.config().fade, doubted, row_weights);
+        match (envelope.config().filter_base, remembered) {
+            (false, _) => {}
+            // Without a memory these are the weights that the risk has already found.
+            (true, false) => soften(fade, weights),
+            (true, true) => {
+                thresholds.resize(doubted.len(), T::ZERO);
+                weigh(envelope, doubted, labels, fade, weights, thresholds, selection);
+            }
+        }
+        fade
+    }
+}
+
+/// The mean of the base loss. A mean of shares, unlike a sum that is divided at the end, stays within the range of its terms.
+fn plain_mean<T: Scalar>(losses: &[T], row_weights: Option<&[T]>, weight_sum: f64) -> f64 {
+    sum_in_lanes(losses.len(), |i| {
+        losses[i].to_f64() * (row_weights.map_or(1.0, |weights| weights[i].to_f64()) / weight_sum)
+    })
+}
+
+/// The share of each row in the mean of the base loss. A weight is divided by the sum directly: one over a tiny sum would
+/// overflow.
+fn plain_shares<T: Scalar>(row_weights: Option<&[T]>, weight_sum: f64, factors: &mut [T]) {
+    match row_weights {
+        None => factors.fill(T::from_f64(1.0 / weight_sum)),
+        Some(weights) => {
+            for (factor, weight) in factors.iter_mut().zip(weights) {
+                *factor = T::from_f64(weight.to_f64() / weight_sum);
+            }
+        }
+    }
 }

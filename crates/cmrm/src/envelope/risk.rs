@@ -26,11 +26,39 @@ pub fn couple<T: Scalar>(
 ) -> (T, f64) {
     let config = envelope.config();
     // The threshold of a row stands where its slope will be.
-    match config.scope {
-        Scope::Batch => slopes.fill(threshold(margins, config.alpha, config.quantile, scratch).unwrap_or(T::ZERO)),
-        Scope::Class => class_thresholds(margins, labels, config.alpha, config.quantile, scratch, slopes),
-    }
+    quantiles(config, margins, labels, slopes, scratch);
     pulp::Arch::new().dispatch(Weigh { config, margins, row_weights, weights, slopes })
+}
+
+/// The weights of rows by their margins alone, without a risk; `thresholds` is overwritten.
+pub(super) fn weigh_by<T: Scalar>(
+    envelope: &Envelope,
+    margins: &[T],
+    labels: &[u32],
+    weights: &mut [T],
+    thresholds: &mut [T],
+    scratch: &mut Vec<T>,
+) {
+    let config = envelope.config();
+    quantiles(config, margins, labels, thresholds, scratch);
+    pulp::Arch::new().dispatch(|| {
+        cap(config, thresholds);
+        filter(config, margins, thresholds, weights);
+    });
+}
+
+/// The quantile that every row is held against, before the ceiling.
+fn quantiles<T: Scalar>(
+    config: &EnvelopeConfig,
+    margins: &[T],
+    labels: &[u32],
+    thresholds: &mut [T],
+    scratch: &mut Vec<T>,
+) {
+    match config.scope {
+        Scope::Batch => thresholds.fill(threshold(margins, config.alpha, config.quantile, scratch).unwrap_or(T::ZERO)),
+        Scope::Class => class_thresholds(margins, labels, config.alpha, config.quantile, scratch, thresholds),
+    }
 }
 
 /// From thresholds, where the slopes will be, to weights, risk and slopes; with the processor's widest vectors.
