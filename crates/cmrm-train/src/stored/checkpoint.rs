@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cmrm::Scalar;
+use cmrm::envelope::RowMemory;
 use cmrm::error::{check_labels, check_length};
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +79,7 @@ impl Checkpoint {
                 tensors.put(format!("arm{copy}.best"), &[best.parameters.len()], &best.parameters);
             }
             put_record(&mut tensors, copy, &trainer.records[copy]);
+            put_memory(&mut tensors, copy, trainer.states[copy].memory.as_ref());
         }
         let best = trainer.best.iter().map(|best| best.as_ref().map(BestHead::of)).collect();
         let header = Header {
@@ -165,6 +167,7 @@ impl Checkpoint {
                 }),
             };
             take_record(&self.tensors, copy, header, &mut trainer.records[copy])?;
+            take_memory(&self.tensors, copy, trainer.states[copy].memory.as_mut())?;
         }
         trainer.epoch = header.epoch;
         trainer.history = header.history.clone();
@@ -207,6 +210,21 @@ fn take_record(tensors: &TensorFile, copy: usize, header: &Header, record: &mut 
     check_labels(&record.rival, header.classes)?;
     record.history = tensors.take::<f32>(&format!("arm{copy}.record.history"))?.0;
     record.epochs = header.recorded_epochs;
+    Ok(())
+}
+
+fn put_memory<T: Scalar>(tensors: &mut TensorFile, copy: usize, memory: Option<&RowMemory<T>>) {
+    if let Some(running) = memory.and_then(|memory| memory.running.as_ref()) {
+        tensors.put(format!("arm{copy}.running_margins"), &[running.margins().len()], running.margins());
+    }
+}
+
+fn take_memory<T: Scalar>(tensors: &TensorFile, copy: usize, memory: Option<&mut RowMemory<T>>) -> Result<()> {
+    if let Some(running) = memory.and_then(|memory| memory.running.as_mut()) {
+        let rows = running.margins().len();
+        let margins: Vec<T> = tensors.take_shaped(&format!("arm{copy}.running_margins"), &[rows])?;
+        running.margins_mut().copy_from_slice(&margins);
+    }
     Ok(())
 }
 

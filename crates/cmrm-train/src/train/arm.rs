@@ -2,7 +2,7 @@
 
 use cmrm::Scalar;
 use cmrm::envelope::binary::{BinaryConfig, BinaryEnvelope};
-use cmrm::envelope::{Envelope, EnvelopeConfig, Start};
+use cmrm::envelope::{Envelope, EnvelopeConfig, RowMemory, RunningMargins, Start};
 use cmrm::error::check_parameter;
 use cmrm::loss::{BaseLoss, LossConfig};
 use serde::{Deserialize, Serialize};
@@ -84,10 +84,12 @@ pub(crate) struct ArmState<T> {
     pub comes_on: bool,
     pub fresh_optimiser: bool,
     pub scratch: ArmScratch<T>,
+    /// What is remembered of the training rows from one epoch to the next, if the term reads any of it.
+    pub memory: Option<RowMemory<T>>,
 }
 
 impl<T: Scalar> ArmState<T> {
-    pub fn new(arm: &Arm, class_counts: &[f64], epochs: usize) -> Result<Self> {
+    pub fn new(arm: &Arm, class_counts: &[f64], rows: usize, epochs: usize) -> Result<Self> {
         let loss = arm.loss.validate(class_counts)?;
         let (term, start, fresh_optimiser) = match arm.term {
             Term::Base => (CheckedTerm::Base, Start::Epoch(0), false),
@@ -100,7 +102,13 @@ impl<T: Scalar> ArmState<T> {
         };
         let start = start.first_epoch(epochs);
         let comes_on = !matches!(term, CheckedTerm::Base) && start < epochs;
-        Ok(ArmState { loss, term, start, comes_on, fresh_optimiser, scratch: ArmScratch::default() })
+        let memory = match arm.term {
+            Term::Envelope(EnvelopeConfig { running: Some(beta), .. }) if comes_on => {
+                Some(RowMemory { running: Some(RunningMargins::new(rows, beta)), frozen: None })
+            }
+            _ => None,
+        };
+        Ok(ArmState { loss, term, start, comes_on, fresh_optimiser, scratch: ArmScratch::default(), memory })
     }
 
     /// Whether the term is on in `epoch`.

@@ -3,7 +3,6 @@
 use cmrm::Scalar;
 use cmrm::envelope::binary::{BinaryObjective, BinaryScratch, Thresholds};
 use cmrm::envelope::{Batch, Objective, Outcome, PlacedObjective, Scratch, evaluate_many};
-use cmrm::loss::Loss;
 
 use super::arm::{ArmState, CheckedTerm};
 use crate::error::{Error, Result};
@@ -15,6 +14,8 @@ pub(crate) struct ArmOutcome {
     pub base: f64,
     pub risk: f64,
     pub total: f64,
+    /// λ as it counted.
+    pub lambda: f64,
     pub tau: Option<f64>,
     pub tau_plus: Option<f64>,
     pub tau_minus: Option<f64>,
@@ -61,6 +62,17 @@ impl<T: Scalar> Default for ArmScratch<T> {
 pub(super) struct Targets<'a, T> {
     pub labels: &'a [u32],
     pub row_weights: Option<&'a [T]>,
+    /// Which training row each of them is, where that is to be remembered.
+    pub identities: Option<&'a [u32]>,
+}
+
+impl<'a, T: Scalar> Targets<'a, T> {
+    /// The batch of these rows.
+    fn batch(&self, logits: &'a [T], classes: usize, stride: usize) -> Batch<'a, T> {
+        Batch::strided(logits, classes, stride, self.labels)
+            .with_row_weights(self.row_weights)
+            .with_identities(self.identities)
+    }
 }
 
 /// Evaluates all arms on a network's `outputs`, one copy each, and writes the gradients by them into the same places of
@@ -94,9 +106,8 @@ pub(super) fn evaluate_arms<T: Scalar>(
     if members.is_empty() {
         return Ok(outcomes);
     }
-    let batch = Batch::strided(outputs, layout.classes, layout.output_width(), targets.labels);
-    let found = evaluate_many(&mut members, &batch.with_row_weights(targets.row_weights), delta)
-        .map_err(|(member, error)| (places[member], error.into()))?;
+    let batch = targets.batch(outputs, layout.classes, layout.output_width());
+    let found = evaluate_many(&mut members, &batch, delta).map_err(|(member, error)| (places[member], error.into()))?;
     for (&copy, outcome) in places.iter().zip(found) {
         arms[copy].scratch.note_margins();
         outcomes[copy] = outcome.into();
@@ -125,24 +136,14 @@ pub(super) fn evaluate_arm<T: Scalar>(
     match (arm.term, layout.head, on) {
         (CheckedTerm::Binary(_), _, true) => binary(arm, layout.head, stride, outputs, targets, delta),
         (_, Head::Score, _) => score(arm, on, stride, outputs, targets, delta),
-        _ => {
-            let batch = Batch::strided(outputs, layout.classes, stride, targets.labels);
-            let ArmState { loss, term, scratch, .. } = arm;
-            objective(loss, *term, on, &batch.with_row_weights(targets.row_weights), delta, scratch)
-        }
+        _ => objective(arm, on, &targets.batch(outputs, layout.classes, stride), delta),
     }
 }
 
-fn objective<T: Scalar>(
-    loss: &impl Loss<T>,
-    term: CheckedTerm,
-    on: bool,
-    batch: &Batch<'_, T>,
-    delta: &mut [T],
-    scratch: &mut ArmScratch<T>,
-) -> Result<ArmOutcome> {
-    let envelope = term.envelope(on);
-    let outcome = Objective { loss, envelope }.evaluate(batch, delta, &mut scratch.margins)?;
+fn objective<T: Scalar>(arm: &mut ArmState<T>, on: bool, batch: &Batch<'_, T>, delta: &mut [T]) -> Result<ArmOutcome> {
+    let ArmState { loss, term, scratch, memory, .. } = arm;
+    let objective = Objective { loss: &*loss, envelope: term.envelope(on) };
+    let outcome = objective.evaluate_remembering(batch, memory.as_mut(), delta, &mut scratch.margins)?;
     scratch.note_margins();
     Ok(outcome.into())
 }
@@ -165,6 +166,7 @@ impl<T: Scalar> From<Outcome<T>> for ArmOutcome {
             base: outcome.base,
             risk: outcome.risk,
             total: outcome.total,
+            lambda: outcome.lambda,
             tau: outcome.tau.map(Scalar::to_f64),
             ..ArmOutcome::default()
         }
@@ -186,9 +188,7 @@ fn score<T: Scalar>(
     logits.clear();
     logits.extend((0..rows).flat_map(|i| [T::ZERO, outputs[i * stride]]));
     grad.resize(2 * rows, T::ZERO);
-    let batch = Batch::strided(&logits, 2, 2, targets.labels).with_row_weights(targets.row_weights);
-    let ArmState { loss, term, scratch, .. } = arm;
-    let outcome = objective(loss, *term, on, &batch, &mut grad, scratch);
+    let outcome = objective(arm, on, &targets.batch(&logits, 2, 2), &mut grad);
     for i in 0..rows {
         delta[i * stride] = grad[2 * i + 1];
     }
@@ -239,6 +239,7 @@ fn binary<T: Scalar>(
         base: outcome.base,
         risk: outcome.risk,
         total: outcome.total,
+        lambda: 0.0,
         tau: None,
         // A side without a threshold has none to report (and JSON has no infinities).
         tau_plus: Some(found.plus.to_f64()).filter(|t| t.is_finite()),

@@ -54,7 +54,7 @@ impl<T: Scalar> FullBatch<T> {
     pub fn run_epoch(&mut self, run: Epoch<'_, T>) -> Result<EpochRun> {
         self.work.stop_on(run.stop.clone());
         let mut sums = vec![EpochSums::default(); run.arms.len()];
-        let targets = Targets { labels: run.train.labels, row_weights: run.weights };
+        let targets = Targets { labels: run.train.labels, row_weights: run.weights, identities: None };
         let preconditioner = self.preconditioner.get_or_insert_with(|| {
             let arm = self.arms.first().filter(|_| self.config.precondition)?;
             preconditioner_of(arm.network.layout(), run.train.x.values(), run.weights, run.config.l2).map(Arc::new)

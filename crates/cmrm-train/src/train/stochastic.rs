@@ -44,6 +44,7 @@ struct Gathered<T> {
     x: Aligned<T>,
     labels: Vec<u32>,
     weights: Vec<T>,
+    identities: Vec<u32>,
 }
 
 /// What an epoch needs besides the optimiser's own state.
@@ -107,13 +108,15 @@ impl<T: Scalar> Stochastic<T> {
             }
             if order.is_empty() {
                 let (x, labels) = (run.train.x.values(), run.train.labels);
-                let targets = Targets { labels, row_weights: run.weights };
+                let identities: Vec<u32> = (0..rows as u32).collect();
+                let targets = Targets { labels, row_weights: run.weights, identities: Some(&identities) };
                 self.step(&mut run, batch, step, lr, x, targets, &mut sums)?;
             } else {
                 let mut gathered = std::mem::take(&mut self.batch);
                 gathered.fill(&run.train, run.weights, &order[from..to]);
                 let row_weights = run.weights.map(|_| &gathered.weights[..]);
-                let targets = Targets { labels: &gathered.labels, row_weights };
+                let identities = Some(&gathered.identities[..]);
+                let targets = Targets { labels: &gathered.labels, row_weights, identities };
                 let done = self.step(&mut run, batch, step, lr, &gathered.x, targets, &mut sums);
                 self.batch = gathered;
                 done?;
@@ -178,7 +181,7 @@ impl<T: Scalar> Stochastic<T> {
 
 impl<T> Default for Gathered<T> {
     fn default() -> Self {
-        Gathered { x: Aligned::default(), labels: Vec::new(), weights: Vec::new() }
+        Gathered { x: Aligned::default(), labels: Vec::new(), weights: Vec::new(), identities: Vec::new() }
     }
 }
 
@@ -186,6 +189,8 @@ impl<T: Scalar> Gathered<T> {
     fn fill(&mut self, train: &Examples<'_, T>, weights: Option<&[T]>, rows: &[usize]) {
         self.labels.clear();
         self.weights.clear();
+        self.identities.clear();
+        self.identities.extend(rows.iter().map(|&row| row as u32));
         let width = train.x.columns();
         self.x.resize(rows.len() * width);
         for (to, &row) in self.x.chunks_exact_mut(width).zip(rows) {

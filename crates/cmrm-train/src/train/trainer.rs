@@ -93,7 +93,7 @@ impl<T: Scalar> Waypoint<T> {
 pub struct Trainer<'a, T> {
     pub(crate) config: TrainConfig,
     pub(crate) arms: Vec<Arm>,
-    pub(super) states: Vec<ArmState<T>>,
+    pub(crate) states: Vec<ArmState<T>>,
     pub(crate) train: Examples<'a, T>,
     validation: Option<Examples<'a, T>>,
     weights: Option<Vec<T>>,
@@ -128,7 +128,9 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         check_parameter("validation rows", 0.0, given, "at least 1, to choose the best epoch")?;
         let weights = train.combined_weights(&config.class_weights, classes)?;
         let counts = train.class_counts(classes);
-        let states = arms.iter().map(|arm| ArmState::new(arm, &counts, config.epochs)).collect::<Result<Vec<_>>>()?;
+        let rows = train.rows();
+        let states =
+            arms.iter().map(|arm| ArmState::new(arm, &counts, rows, config.epochs)).collect::<Result<Vec<_>>>()?;
         let seeds: Vec<u64> = arms.iter().map(|arm| arm.seed.unwrap_or(config.seed)).collect();
         let network = Network::new(&model, train.x.columns(), classes, &seeds)?;
         let engine = match method {
@@ -239,9 +241,16 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         let stop = observer.stop();
         while !self.has_ended() && !stop.as_ref().is_some_and(Stop::is_requested) {
             let before = stop.as_ref().and_then(|_| self.engine.before_epoch(self.train.rows()));
+            let memories: Vec<_> = match &before {
+                Some(_) => self.states.iter().map(|state| state.memory.clone()).collect(),
+                None => Vec::new(),
+            };
             let within = stop.clone().filter(|_| before.is_some()).unwrap_or_default();
             let stats = match (self.run_epoch(&mut |done, of| observer.batch(done, of), &within), before) {
-                (Err(Error::Stopped), Some(before)) => return self.engine.come_back(&before),
+                (Err(Error::Stopped), Some(before)) => {
+                    self.states.iter_mut().zip(memories).for_each(|(state, memory)| state.memory = memory);
+                    return self.engine.come_back(&before);
+                }
                 (stats, _) => stats?,
             };
             if observer.epoch(self, &stats)?.is_break() {
@@ -251,7 +260,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         Ok(())
     }
 
-    /// One epoch of all arms. Stopped within it, only the engine has changed.
+    /// One epoch of all arms. Stopped within it, only the engine and what the arms remember of rows have changed.
     fn run_epoch(&mut self, on_batch: &mut dyn FnMut(usize, usize), stop: &Stop) -> Result<Vec<EpochStats>> {
         let run = Epoch {
             config: &self.config,
