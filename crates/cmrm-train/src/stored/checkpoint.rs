@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cmrm::Scalar;
-use cmrm::envelope::RowMemory;
+use cmrm::envelope::{FrozenFilter, RowMemory};
 use cmrm::error::{check_labels, check_length};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::optim::Snapshot;
 use crate::train::{Arm, Best, EpochStats, RowRecord, TrainConfig, Trainer};
 
 /// Version of the checkpoint file; a reader refuses any other.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What a checkpoint says besides its tensors. The order of the rows needs no state: it follows from seed and epoch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,8 @@ struct Header {
     epoch: usize,
     history: Vec<EpochStats>,
     optimisers: Vec<Vec<SnapshotHead>>,
-    terms_on: Vec<bool>,
+    /// How often the full-batch method has switched on the term of each arm.
+    rounds: Vec<usize>,
     best: Vec<Option<BestHead>>,
     recorded_epochs: usize,
 }
@@ -62,7 +63,7 @@ impl Checkpoint {
     pub fn of<T: Scalar>(trainer: &Trainer<'_, T>) -> Self {
         let mut tensors = TensorFile::default();
         let mut optimisers = Vec::new();
-        let mut terms_on = Vec::new();
+        let mut rounds = Vec::new();
         for copy in 0..trainer.arms.len() {
             let snapshots = trainer.engine.snapshots(copy);
             for (part, snapshot) in snapshots.iter().enumerate() {
@@ -72,7 +73,7 @@ impl Checkpoint {
             }
             let heads = snapshots.into_iter().map(|s| SnapshotHead { kind: s.kind, counters: s.counters });
             optimisers.push(heads.collect());
-            terms_on.push(trainer.engine.term_is_on(copy));
+            rounds.push(trainer.engine.rounds_of(copy));
             let parameters = trainer.engine.parameters_of(copy);
             tensors.put(format!("arm{copy}.parameters"), &[parameters.len()], &parameters);
             if let Some(best) = &trainer.best[copy] {
@@ -93,7 +94,7 @@ impl Checkpoint {
             epoch: trainer.epoch,
             history: trainer.history.clone(),
             optimisers,
-            terms_on,
+            rounds,
             best,
             recorded_epochs: trainer.records.first().map_or(0, |record| record.epochs),
         };
@@ -141,7 +142,7 @@ impl Checkpoint {
             return Err(refuse("it was made on other rows or labels of the same shape"));
         }
         let arms = trainer.arms.len();
-        if [header.optimisers.len(), header.terms_on.len(), header.best.len()] != [arms; 3] {
+        if [header.optimisers.len(), header.rounds.len(), header.best.len()] != [arms; 3] {
             return Err(refuse("it is damaged: its parts disagree about the number of arms"));
         }
         for copy in 0..arms {
@@ -156,7 +157,7 @@ impl Checkpoint {
                 }
                 snapshots.push(Snapshot { kind: head.kind.clone(), counters: head.counters.clone(), buffers });
             }
-            trainer.engine.restore(copy, &parameters, &snapshots, header.terms_on[copy])?;
+            trainer.engine.restore(copy, &parameters, &snapshots, header.rounds[copy])?;
             trainer.best[copy] = match &header.best[copy] {
                 None => None,
                 Some(best) => Some(Best {
@@ -167,7 +168,7 @@ impl Checkpoint {
                 }),
             };
             take_record(&self.tensors, copy, header, &mut trainer.records[copy])?;
-            take_memory(&self.tensors, copy, trainer.states[copy].memory.as_mut())?;
+            take_memory(&self.tensors, copy, header.rows, &mut trainer.states[copy].memory)?;
         }
         trainer.epoch = header.epoch;
         trainer.history = header.history.clone();
@@ -217,11 +218,23 @@ fn put_memory<T: Scalar>(tensors: &mut TensorFile, copy: usize, memory: Option<&
     if let Some(running) = memory.and_then(|memory| memory.running.as_ref()) {
         tensors.put(format!("arm{copy}.running_margins"), &[running.margins().len()], running.margins());
     }
+    if let Some(FrozenFilter { weights, lambda }) = memory.and_then(|memory| memory.frozen.as_ref()) {
+        tensors.put(format!("arm{copy}.filter.weights"), &[weights.len()], weights);
+        tensors.put(format!("arm{copy}.filter.lambda"), &[1], &[*lambda]);
+    }
 }
 
-fn take_memory<T: Scalar>(tensors: &TensorFile, copy: usize, memory: Option<&mut RowMemory<T>>) -> Result<()> {
-    if let Some(running) = memory.and_then(|memory| memory.running.as_mut()) {
-        let rows = running.margins().len();
+fn take_memory<T: Scalar>(
+    tensors: &TensorFile,
+    copy: usize,
+    rows: usize,
+    memory: &mut Option<RowMemory<T>>,
+) -> Result<()> {
+    if tensors.names_under(&format!("arm{copy}.filter.")).next().is_some() {
+        let weights = tensors.take_shaped(&format!("arm{copy}.filter.weights"), &[rows])?;
+        let lambda: Vec<T> = tensors.take_shaped(&format!("arm{copy}.filter.lambda"), &[1])?;
+        *memory = Some(RowMemory { running: None, frozen: Some(FrozenFilter { weights, lambda: lambda[0] }) });
+    } else if let Some(running) = memory.as_mut().and_then(|memory| memory.running.as_mut()) {
         let margins: Vec<T> = tensors.take_shaped(&format!("arm{copy}.running_margins"), &[rows])?;
         running.margins_mut().copy_from_slice(&margins);
     }

@@ -111,6 +111,17 @@ impl<T: Scalar> ArmState<T> {
         Ok(ArmState { loss, term, start, comes_on, fresh_optimiser, scratch: ArmScratch::default(), memory })
     }
 
+    /// Whether part of the term is found from the margins and then held fixed: weights of the base loss, fade or limit.
+    pub fn has_filter(&self) -> bool {
+        match &self.term {
+            CheckedTerm::Envelope(envelope) => {
+                let EnvelopeConfig { filter_base, fade, limit, .. } = envelope.config();
+                *filter_base || fade.is_some() || limit.is_some()
+            }
+            CheckedTerm::Base | CheckedTerm::Binary(_) => false,
+        }
+    }
+
     /// Whether the term is on in `epoch`.
     pub fn is_on(&self, epoch: usize) -> bool {
         self.comes_on && epoch >= self.start

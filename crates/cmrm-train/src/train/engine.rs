@@ -19,8 +19,8 @@ pub(crate) enum Engine<T> {
     FullBatch(Box<FullBatch<T>>),
 }
 
-/// Parameters and optimisers of one arm, and whether the full-batch method has switched its term on.
-type ArmBefore<T> = (Vec<T>, Vec<Snapshot<T>>, bool);
+/// Parameters and optimisers of one arm, and how often the full-batch method has switched its term on.
+type ArmBefore<T> = (Vec<T>, Vec<Snapshot<T>>, usize);
 
 impl<T: Scalar> Engine<T> {
     /// Current parameters of one arm, in the layout of a network of its own.
@@ -39,16 +39,16 @@ impl<T: Scalar> Engine<T> {
         }
     }
 
-    /// Whether one arm's term was switched on by the full-batch method, which decides that as it goes.
-    pub fn term_is_on(&self, copy: usize) -> bool {
+    /// How often one arm's term was switched on by the full-batch method, which decides that as it goes.
+    pub fn rounds_of(&self, copy: usize) -> usize {
         match self {
-            Engine::Stochastic(_) => false,
-            Engine::FullBatch(engine) => engine.arms[copy].on,
+            Engine::Stochastic(_) => 0,
+            Engine::FullBatch(engine) => engine.arms[copy].rounds,
         }
     }
 
     /// Continues one arm from a checkpoint.
-    pub fn restore(&mut self, copy: usize, parameters: &[T], snapshots: &[Snapshot<T>], on: bool) -> Result<()> {
+    pub fn restore(&mut self, copy: usize, parameters: &[T], snapshots: &[Snapshot<T>], rounds: usize) -> Result<()> {
         match self {
             Engine::Stochastic(engine) => {
                 engine.network.set_parameters_of(copy, parameters)?;
@@ -60,7 +60,7 @@ impl<T: Scalar> Engine<T> {
                 check_length("optimisers of an arm", 1, snapshots.len())?;
                 let arm = &mut engine.arms[copy];
                 arm.network.set_parameters_of(0, parameters)?;
-                arm.on = on;
+                arm.rounds = rounds;
                 arm.lbfgs.restore(&snapshots[0])
             }
         }
@@ -73,12 +73,12 @@ impl<T: Scalar> Engine<T> {
             Engine::FullBatch(engine) if rows >= LEAST_ROWS_TO_STOP => engine.arms.len(),
             Engine::FullBatch(_) => return None,
         };
-        Some((0..arms).map(|copy| (self.parameters_of(copy), self.snapshots(copy), self.term_is_on(copy))).collect())
+        Some((0..arms).map(|copy| (self.parameters_of(copy), self.snapshots(copy), self.rounds_of(copy))).collect())
     }
 
     /// Back to where [`Engine::before_epoch`] was asked.
     pub fn come_back(&mut self, before: &[ArmBefore<T>]) -> Result<()> {
         let mut arms = before.iter().enumerate();
-        arms.try_for_each(|(copy, (parameters, snapshots, on))| self.restore(copy, parameters, snapshots, *on))
+        arms.try_for_each(|(copy, (parameters, snapshots, rounds))| self.restore(copy, parameters, snapshots, *rounds))
     }
 }

@@ -149,6 +149,11 @@ fn objective<T: Scalar>(arm: &mut ArmState<T>, on: bool, batch: &Batch<'_, T>, d
 }
 
 impl<T: Scalar> ArmScratch<T> {
+    /// The weights of the rows in the last evaluation by margins.
+    pub fn weights(&self) -> &[T] {
+        self.margins.weights()
+    }
+
     /// Adds the rows of the last evaluation by margins to those seen.
     fn note_margins(&mut self) {
         let ArmScratch { seen, margins, .. } = self;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cmrm::Scalar;
+use cmrm::envelope::{FrozenFilter, RowMemory};
 use cmrm::loss::l2_penalty;
 
 use super::arm::ArmState;
@@ -20,9 +21,13 @@ use crate::optim::{LbfgsConfig, LbfgsState, Preconditioner};
 pub(crate) struct FullBatchArm<T> {
     pub network: Network<T>,
     pub lbfgs: LbfgsState<T>,
-    /// Whether the term has been switched on.
-    pub on: bool,
+    /// How often the term has been switched on: 0 while it is off, one more each time the filter was found again.
+    pub rounds: usize,
 }
+
+/// The filter of the base loss depends on the margins, and the optimum on the filter: found at the base's optimum, then
+/// again at the optimum that it led to. More rounds change next to nothing.
+const ROUNDS: usize = 3;
 
 /// The state of training on all rows.
 #[derive(Debug)]
@@ -40,7 +45,7 @@ impl<T: Scalar> FullBatch<T> {
             .map(|copy| {
                 let network = network.copy(copy);
                 let lbfgs = LbfgsState::new(config, network.parameters().len());
-                FullBatchArm { network, lbfgs, on: false }
+                FullBatchArm { network, lbfgs, rounds: 0 }
             })
             .collect();
         FullBatch { arms, config, preconditioner: None, work: Workspace::default() }
@@ -48,7 +53,12 @@ impl<T: Scalar> FullBatch<T> {
 
     /// Whether every arm has ended, and with its term on if that comes on at all.
     pub fn has_ended(&self, states: &[ArmState<T>]) -> bool {
-        self.arms.iter().zip(states).all(|(arm, state)| arm.lbfgs.status().is_some() && (arm.on || !state.comes_on))
+        let last = |state: &ArmState<T>| match (state.comes_on, state.has_filter()) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => ROUNDS,
+        };
+        self.arms.iter().zip(states).all(|(arm, state)| arm.lbfgs.status().is_some() && arm.rounds >= last(state))
     }
 
     pub fn run_epoch(&mut self, run: Epoch<'_, T>) -> Result<EpochRun> {
@@ -63,19 +73,24 @@ impl<T: Scalar> FullBatch<T> {
             let state = &mut run.states[copy];
             // A base loss that has converged before the term's own epoch is at its optimum, which is what the base arm
             // keeps: waiting would change neither arm, so the term comes on at once.
-            let due = state.is_on(run.epoch) || (state.comes_on && arm.lbfgs.status().is_some());
-            if due && !arm.on {
-                arm.on = true;
-                if state.fresh_optimiser {
+            let converged = arm.lbfgs.status().is_some();
+            let due = state.is_on(run.epoch) || (state.comes_on && converged);
+            let again = arm.rounds > 0 && arm.rounds < ROUNDS && converged && state.has_filter();
+            if (due && arm.rounds == 0) || again {
+                arm.rounds += 1;
+                if state.fresh_optimiser && !again {
                     arm.lbfgs = LbfgsState::new(self.config, arm.network.parameters().len());
                 } else {
                     arm.lbfgs.refresh();
+                }
+                if state.has_filter() {
+                    freeze_filter(arm, state, &mut self.work, run.train.x.values(), targets)?;
                 }
             }
             if let Some(preconditioner) = preconditioner {
                 arm.lbfgs.use_preconditioner(Arc::clone(preconditioner))?;
             }
-            let on = arm.on;
+            let on = arm.rounds > 0;
             state.scratch.seen.clear();
             let x = run.train.x.values();
             let mut outcome = ArmOutcome::default();
@@ -107,6 +122,23 @@ impl<T: Scalar> FullBatch<T> {
         (run.on_batch)(1, 1);
         Ok(EpochRun { sums, places: None })
     }
+}
+
+/// Finds the filter at the arm's parameters and holds it: the values that a line search compares must be of one function.
+fn freeze_filter<T: Scalar>(
+    arm: &FullBatchArm<T>,
+    state: &mut ArmState<T>,
+    work: &mut Workspace<T>,
+    x: &[T],
+    targets: Targets<'_, T>,
+) -> Result<()> {
+    state.memory = None;
+    arm.network.forward(x, None, true, work)?;
+    let (outputs, delta) = work.outputs_and_delta();
+    let outcome = evaluate_arm(state, true, arm.network.layout(), 0, outputs, targets, delta)?;
+    let frozen = FrozenFilter { weights: state.scratch.weights().to_vec(), lambda: T::from_f64(outcome.lambda) };
+    state.memory = Some(RowMemory { running: None, frozen: Some(frozen) });
+    Ok(())
 }
 
 /// What the rows tell of the curvature of a linear model's loss. A cosine classifier is not linear in its weights.

@@ -201,7 +201,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         check_length("arms to continue with", self.arms.len(), waypoint.arms.len())?;
         for (copy, (parameters, optimisers)) in waypoint.arms.iter().enumerate() {
             match (&mut self.engine, optimisers) {
-                (engine @ Engine::Stochastic(_), Some(saved)) => engine.restore(copy, parameters, saved, false)?,
+                (engine @ Engine::Stochastic(_), Some(saved)) => engine.restore(copy, parameters, saved, 0)?,
                 (Engine::Stochastic(engine), None) => engine.network.set_parameters_of(copy, parameters)?,
                 (Engine::FullBatch(engine), _) => engine.arms[copy].network.set_parameters_of(0, parameters)?,
             }
@@ -328,7 +328,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
     fn is_on(&self, copy: usize) -> bool {
         match &self.engine {
             Engine::Stochastic(_) => self.states[copy].is_on(self.epoch),
-            Engine::FullBatch(engine) => engine.arms[copy].on,
+            Engine::FullBatch(engine) => engine.arms[copy].rounds > 0,
         }
     }
 

@@ -28,7 +28,7 @@ pub struct FrozenFilter<T> {
     /// `ŵ` of every row of the batch.
     pub weights: Vec<T>,
     /// λ, faded and limited.
-    pub lambda: f64,
+    pub lambda: T,
 }
 
 impl<T: Scalar> RunningMargins<T> {

@@ -249,7 +249,7 @@ impl<L> Objective<L> {
             Some(FrozenFilter { weights, lambda }) => {
                 check_length("frozen weights against rows", weights.len(), scratch.weights.len())?;
                 scratch.weights.copy_from_slice(weights);
-                (0.0, *lambda)
+                (0.0, lambda.to_f64())
             }
             None => {
                 let fade = scratch.filter(envelope, labels, row_weights);

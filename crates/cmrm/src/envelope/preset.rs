@@ -76,10 +76,14 @@ impl Preset {
                 lambda: 10.0,
                 alpha: 0.5,
                 temperature: 0.2,
-                start: Start::Fraction(0.25),
+                start: Start::Fraction(0.1),
                 scope: Scope::Class,
                 ceiling: Some(0.0),
                 scale: Scale::Doubt,
+                filter_base: true,
+                running: Some(0.7),
+                limit: Some(1.0),
+                fade: Some(Fade { margin: -0.3, share: 0.2 }),
                 ..paper
             },
         }
