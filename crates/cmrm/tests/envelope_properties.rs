@@ -76,6 +76,8 @@ fn samples() -> impl Strategy<Value = Sample> {
             LossConfig::CrossEntropy,
             LossConfig::Focal { gamma: 2.0 },
             LossConfig::Gce { q: 0.7 },
+            LossConfig::Sce { alpha: 0.1, beta: 1.0 },
+            LossConfig::LabelSmoothing { epsilon: 0.1 },
             LossConfig::Ldam { max_margin: 0.5, scale: 30.0 },
             LossConfig::Hinge,
         ];

@@ -11,16 +11,20 @@ mod cross_entropy;
 mod focal;
 mod gce;
 mod hinge;
+mod label_smoothing;
 mod ldam;
 mod logistic;
+mod sce;
 
 pub use config::{BaseLoss, LossConfig};
 pub use cross_entropy::CrossEntropy;
 pub use focal::Focal;
 pub use gce::Gce;
 pub use hinge::{Hinge, l2_penalty};
+pub use label_smoothing::LabelSmoothing;
 pub use ldam::Ldam;
 pub use logistic::Logistic;
+pub use sce::Sce;
 
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;

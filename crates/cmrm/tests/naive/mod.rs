@@ -11,6 +11,9 @@ pub enum Plain {
     CrossEntropy,
     Focal(f64),
     Gce(f64),
+    /// α, β.
+    Sce(f64, f64),
+    LabelSmoothing(f64),
     /// Max margin, scale, class counts.
     Ldam(f64, f64, Vec<f64>),
     Hinge,
@@ -34,6 +37,11 @@ impl Plain {
             Plain::CrossEntropy => -s[y].ln(),
             Plain::Focal(gamma) => -(1.0 - s[y]).powf(*gamma) * s[y].ln(),
             Plain::Gce(q) => (1.0 - s[y].powf(*q)) / q,
+            Plain::Sce(alpha, beta) => -alpha * s[y].ln() + 4.0 * beta * (1.0 - s[y]),
+            Plain::LabelSmoothing(epsilon) => {
+                let mean = s.iter().map(|p| -p.ln()).sum::<f64>() / s.len() as f64;
+                -(1.0 - epsilon) * s[y].ln() + epsilon * mean
+            }
             Plain::Ldam(max_margin, scale, counts) => {
                 let smallest = counts.iter().fold(f64::INFINITY, |a, &n| a.min(n));
                 let offset = max_margin * counts[y].powf(-0.25) / smallest.powf(-0.25);
