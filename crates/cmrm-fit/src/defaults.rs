@@ -63,9 +63,11 @@ impl FitConfig {
         }
     }
 
-    /// The hinge has kinks, which L-BFGS cannot pass; a linear model with another optimiser is trained in passes.
+    /// The hinge has kinks, which L-BFGS cannot pass, and ELR's targets move; a linear model with another optimiser is
+    /// trained in passes.
     fn defaults(&self) -> Defaults {
-        let smooth = self.model == ModelKind::Linear && self.loss != LossConfig::Hinge;
+        let fixed_and_smooth = !matches!(self.loss, LossConfig::Hinge | LossConfig::Elr { .. });
+        let smooth = self.model == ModelKind::Linear && fixed_and_smooth;
         let wanted = self.optimiser.is_none_or(|optimiser| optimiser == OptimiserKind::Lbfgs);
         if smooth && wanted { TO_THE_OPTIMUM } else { IN_PASSES }
     }

@@ -22,8 +22,9 @@ fn a_linear_model_is_fitted_to_its_optimum_and_the_others_in_passes() {
     for model in [ModelKind::Mlp, ModelKind::Svm, ModelKind::Cosine] {
         assert_eq!(found(&of(model)), IN_PASSES, "{model:?}");
     }
-    // The hinge has kinks, chunks come one at a time, and whoever asks for Adam means all of it.
+    // The hinge has kinks, ELR's targets move, chunks come one at a time, and whoever asks for Adam means all of it.
     assert_eq!(found(&FitConfig { loss: LossConfig::Hinge, ..of(ModelKind::Linear) }), IN_PASSES);
+    assert_eq!(found(&FitConfig { loss: "elr".parse().unwrap(), ..of(ModelKind::Linear) }), IN_PASSES);
     assert_eq!(found(&of(ModelKind::Linear).in_passes()), IN_PASSES);
     assert_eq!(found(&FitConfig { optimiser: Some(OptimiserKind::Adam), ..of(ModelKind::Linear) }), IN_PASSES);
 }

@@ -7,7 +7,7 @@
 //! dense part.
 
 use cmrm::envelope::{Batch, Objective, Outcome, Preset, Scratch};
-use cmrm::loss::{Loss, LossConfig, Row, RowLoss};
+use cmrm::loss::{Loss, LossConfig, Row, RowLoss, WholeRow};
 use cmrm::{Matrix, Scalar};
 
 /// Taylor cross-entropy of second order (Feng et al., 2020): `(1 − s[y]) + (1 − s[y])²/2`, the first terms of the series
@@ -42,12 +42,12 @@ impl<T: Scalar> Loss<T> for Brier {
         true
     }
 
-    fn dense_value(&self, row: &Row<T>, _scaled: &[T], probs: &[T]) -> T {
+    fn dense_value(&self, row: &Row<T>, WholeRow { probs, .. }: WholeRow<'_, T>) -> T {
         (0..probs.len()).map(|k| Self::residual(row, probs, k)).map(|r| r * r).sum()
     }
 
     // With r = s − e_y: ∂/∂u[j] = 2 s[j] (r[j] − Σ_k s[k] r[k]).
-    fn add_dense(&self, row: &Row<T>, _scaled: &[T], probs: &[T], factor: T, grad: &mut [T]) {
+    fn add_dense(&self, row: &Row<T>, WholeRow { probs, .. }: WholeRow<'_, T>, factor: T, grad: &mut [T]) {
         let mean: T = (0..probs.len()).map(|k| probs[k] * Self::residual(row, probs, k)).sum();
         let twice = factor + factor;
         for (j, g) in grad.iter_mut().enumerate() {

@@ -78,6 +78,7 @@ fn samples() -> impl Strategy<Value = Sample> {
             LossConfig::Gce { q: 0.7 },
             LossConfig::Sce { alpha: 0.1, beta: 1.0 },
             LossConfig::LabelSmoothing { epsilon: 0.1 },
+            LossConfig::Elr { lambda: 3.0, beta: 0.7 },
             LossConfig::Ldam { max_margin: 0.5, scale: 30.0 },
             LossConfig::Hinge,
         ];

@@ -18,6 +18,7 @@ fn losses(classes: usize) -> Vec<(LossConfig, BaseLoss)> {
     configs.extend([1e-9, 0.1, 0.7, 1.0].map(|q| LossConfig::Gce { q }));
     configs.extend([(0.1, 1.0), (0.0, 1.0), (1.0, 0.0)].map(|(alpha, beta)| LossConfig::Sce { alpha, beta }));
     configs.extend([0.0, 1e-9, 0.1, 0.999].map(|epsilon| LossConfig::LabelSmoothing { epsilon }));
+    configs.extend([0.0, 3.0].map(|lambda| LossConfig::Elr { lambda, beta: 0.7 }));
     configs.extend(
         [(0.5, 30.0), (0.0, 1.0), (1.0, 64.0), (0.06, 1000.0), (0.5, 1e-3)]
             .map(|(max_margin, scale)| LossConfig::Ldam { max_margin, scale }),
@@ -196,6 +197,8 @@ proptest! {
             let (slack, comparable) = match config {
                 LossConfig::Ldam { scale, .. } => (2e-3 * scale, true),
                 LossConfig::Focal { gamma } => (0.0, gamma <= 10.0),
+                // One minus a target of 0.9999 has four digits left.
+                LossConfig::Elr { lambda, .. } => (1e-3 * lambda, true),
                 _ => (0.0, true),
             };
             let near = |a: f64, b: f64| !comparable || (a - b).abs() <= 1e-5 * (1.0 + b.abs()) + slack;
@@ -306,6 +309,8 @@ fn parameters_outside_their_range_are_refused() {
         assert!(LossConfig::Sce { alpha: bad, beta: 1.0 }.validate(&[]).is_err());
         assert!(LossConfig::Sce { alpha: 0.1, beta: bad }.validate(&[]).is_err());
         assert!(LossConfig::LabelSmoothing { epsilon: bad }.validate(&[]).is_err());
+        assert!(LossConfig::Elr { lambda: bad, beta: 0.7 }.validate(&[]).is_err());
+        assert!(LossConfig::Elr { lambda: 3.0, beta: bad }.validate(&[]).is_err());
         assert!(LossConfig::Ldam { max_margin: bad, scale: 30.0 }.validate(&[1.0]).is_err());
         assert!(LossConfig::Ldam { max_margin: 0.5, scale: bad }.validate(&[1.0]).is_err());
         assert!(LossConfig::Ldam { max_margin: 0.5, scale: 30.0 }.validate(&[1.0, bad]).is_err());

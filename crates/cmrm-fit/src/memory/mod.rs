@@ -5,6 +5,7 @@ mod room;
 
 pub use room::Room;
 
+use cmrm::loss::LossConfig;
 use cmrm_train::model::Layout;
 use cmrm_train::train::Method;
 
@@ -19,6 +20,8 @@ const MANY_CLASSES: usize = 50;
 const FEW_ROWS: usize = 10;
 /// Copies of the parameters that a training holds: their gradient and two moments of the optimiser beside themselves.
 const COPIES_OF_PARAMETERS: usize = 4;
+/// Copies of ELR's targets: those in use, and those to come back to if an epoch is interrupted.
+const COPIES_OF_TARGETS: usize = 2;
 
 /// The large parts of what something needs, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +61,11 @@ impl Need {
         // Outputs, the same unscaled, and a gradient; probabilities, and a resampled copy of them.
         let all = prepared.split.all();
         let judged = (3 * validation).max(2 * judged);
+        let remembered = if matches!(config.loss, LossConfig::Elr { .. }) { COPIES_OF_TARGETS * arms } else { 0 };
         Ok(Need::new(all, data.classes.len())
             .and("the models, their gradients and the optimiser", &[layout.parameters(), COPIES_OF_PARAMETERS])
             .and("the outputs of a batch and their gradient", &[2, batch, outputs, beside])
+            .and("the targets that the loss elr remembers", &[remembered, rows, data.classes.len()])
             .and("the probabilities of the rows to validate or test on", &[judged, data.classes.len()]))
     }
 

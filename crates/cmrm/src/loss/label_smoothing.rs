@@ -1,6 +1,6 @@
 //! Label smoothing: cross-entropy against a label that gives every class a small share.
 
-use super::{Loss, Row, RowLoss};
+use super::{CrossEntropy, Loss, Row, RowLoss, WholeRow};
 use crate::error::{Result, check_parameter};
 use crate::scalar::Scalar;
 
@@ -27,7 +27,7 @@ impl LabelSmoothing {
 impl<T: Scalar> Loss<T> for LabelSmoothing {
     #[inline(always)]
     fn row(&self, row: Row<T>) -> RowLoss<T> {
-        super::CrossEntropy.row(row)
+        CrossEntropy.row(row)
     }
 
     fn is_dense(&self) -> bool {
@@ -36,15 +36,15 @@ impl<T: Scalar> Loss<T> for LabelSmoothing {
 
     // A mean of differences in double precision, each divided before it is added: differences of single precision and
     // sums of logits could overflow where the loss does not.
-    fn dense_value(&self, row: &Row<T>, scaled: &[T], _probs: &[T]) -> T {
+    fn dense_value(&self, row: &Row<T>, WholeRow { scaled, .. }: WholeRow<'_, T>) -> T {
         let label = scaled[row.label].to_f64();
         let share = self.epsilon / scaled.len() as f64;
         T::from_f64(scaled.iter().map(|&u| (label - u.to_f64()) * share).sum())
     }
 
-    fn add_dense(&self, row: &Row<T>, scaled: &[T], _probs: &[T], factor: T, grad: &mut [T]) {
+    fn add_dense(&self, row: &Row<T>, whole: WholeRow<'_, T>, factor: T, grad: &mut [T]) {
         let pull = factor * T::from_f64(self.epsilon);
-        let share = pull / T::from_f64(scaled.len() as f64);
+        let share = pull / T::from_f64(whole.scaled.len() as f64);
         for g in grad.iter_mut() {
             *g -= share;
         }

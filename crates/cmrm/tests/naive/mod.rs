@@ -3,7 +3,7 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use cmrm::envelope::{EnvelopeConfig, MarginKind, Normaliser, QuantileKind};
-use cmrm::loss::{Loss, Row, RowLoss};
+use cmrm::loss::{Loss, Row, RowLoss, WholeRow};
 
 /// The losses, with their parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -162,11 +162,11 @@ impl Loss<f64> for Brier {
         true
     }
 
-    fn dense_value(&self, row: &Row<f64>, _scaled: &[f64], probs: &[f64]) -> f64 {
+    fn dense_value(&self, row: &Row<f64>, WholeRow { probs, .. }: WholeRow<'_, f64>) -> f64 {
         residuals(row.label, probs).map(|r| r * r).sum()
     }
 
-    fn add_dense(&self, row: &Row<f64>, _scaled: &[f64], probs: &[f64], factor: f64, grad: &mut [f64]) {
+    fn add_dense(&self, row: &Row<f64>, WholeRow { probs, .. }: WholeRow<'_, f64>, factor: f64, grad: &mut [f64]) {
         let mean: f64 = residuals(row.label, probs).zip(probs).map(|(r, s)| r * s).sum();
         for (j, r) in residuals(row.label, probs).enumerate() {
             grad[j] += factor * 2.0 * probs[j] * (r - mean);
