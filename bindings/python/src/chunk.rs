@@ -65,7 +65,8 @@ fn one_pass(
     passes: u64,
     stop: &Stop,
 ) -> Result<(FitOutcome, Waypoint<f32>), cmrm_fit::Error> {
-    let on = passes >= config.envelope().start.first_epoch(config.epochs()) as u64;
+    let waits = config.epochs().map_or(0, |epochs| config.envelope().start.first_epoch(epochs));
+    let on = passes >= waits as u64;
     let mut arms = arms(config);
     for arm in &mut arms {
         match &mut arm.term {

@@ -156,9 +156,12 @@ pub struct ModelArgs {
     /// Optimiser [default: lbfgs for a linear model, else adam]; an epoch of lbfgs is one iteration over all rows.
     #[arg(long)]
     pub optimiser: Option<OptimiserKind>,
-    /// Passes over the rows [default: 40; for a linear model with lbfgs, up to 1000 iterations].
+    /// Passes over the rows [default: as many as --steps needs; for a linear model with lbfgs, up to 1000 iterations].
     #[arg(long)]
     pub epochs: Option<usize>,
+    /// Optimiser steps to train for, in whole epochs, at least 15 and at most 500; not for lbfgs [default: 2000].
+    #[arg(long)]
+    pub steps: Option<usize>,
     /// Stop lbfgs when no gradient entry exceeds this [default: 0.0001].
     #[arg(long)]
     pub tolerance: Option<f64>,

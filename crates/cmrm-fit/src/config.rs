@@ -135,6 +135,9 @@ pub struct FitConfig {
     /// Passes over the rows, or the most iterations of L-BFGS; those of the model if absent ([`FitConfig::epochs`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epochs: Option<usize>,
+    /// Steps of the optimiser, in place of epochs: the rows decide how many epochs that is ([`FitConfig::for_rows`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
     /// L-BFGS ends when no entry of the gradient is larger. The gradient is that of the mean loss of a row plus the penalty.
     pub tolerance: f64,
     /// Rows in a batch; 0 for all at once.
@@ -195,6 +198,7 @@ impl Default for FitConfig {
             optimiser: None,
             learning_rate: 1e-3,
             epochs: None,
+            steps: None,
             tolerance: 1e-4,
             batch: 128,
             l2: None,
@@ -226,7 +230,7 @@ impl FitConfig {
         })
     }
 
-    /// The settings as TOML; of those that depend on the model only a penalty that rows are to decide is left open.
+    /// The settings as TOML; only what rows are to decide is left open.
     pub fn to_toml(&self) -> Result<String> {
         toml::to_string(&self.resolved()).map_err(|error| Error::Internal(format!("settings as TOML: {error}")))
     }
@@ -242,6 +246,12 @@ impl FitConfig {
         }
         if self.test.is_some() && self.test_share.is_some_and(|share| share > 0.0) {
             return Err(Error::refused("both a test file and a test-share are given; leave one out"));
+        }
+        if let (Some(epochs), Some(steps)) = (self.epochs, self.steps) {
+            return Err(Error::refused(format!("both epochs = {epochs} and steps = {steps} are given; leave one out")));
+        }
+        if self.steps == Some(0) {
+            return Err(Error::refused("steps = 0 is out of range: expected at least 1"));
         }
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
             let found = self.tolerance;
@@ -273,6 +283,7 @@ impl FitConfig {
         let unused: Vec<&str> = [
             ("learning-rate", self.learning_rate != usual.learning_rate),
             ("batch", self.batch != usual.batch),
+            ("steps", self.steps.is_some()),
             ("schedule", self.schedule != usual.schedule),
             ("weight-decay", self.weight_decay != usual.weight_decay),
             ("clip-norm", self.clip_norm != usual.clip_norm),
@@ -345,7 +356,7 @@ impl FitConfig {
         TrainConfig {
             model: ModelConfig { hidden, head, dropout: self.dropout, init },
             method,
-            epochs: self.epochs(),
+            epochs: self.epochs().unwrap_or(UNDECIDED_EPOCHS),
             l2: self.l2().unwrap_or(UNDECIDED_L2),
             clip: self.clip_norm.map(Clip::Norm),
             class_weights: if self.balance_classes { ClassWeights::Balanced } else { ClassWeights::Equal },
@@ -359,6 +370,9 @@ impl FitConfig {
 /// A step that lowers the loss is found in a few evaluations or, at one of the envelope's kinks, not at all: there the
 /// engine's own patience took twice as long as everything before.
 const SEARCH_EVALUATIONS: u64 = 8;
+
+/// Stands in for epochs that rows are to decide, as long as they have not.
+const UNDECIDED_EPOCHS: usize = 1;
 
 /// Stands in for a penalty that rows are to decide, as long as they have not.
 const UNDECIDED_L2: f64 = 0.01;

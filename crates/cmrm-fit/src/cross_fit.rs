@@ -74,6 +74,12 @@ impl<'a> CrossFit<'a> {
         &self.arm.name
     }
 
+    /// Epochs of the training of one fold, which those of the others equal but for a row's difference in size.
+    pub fn epochs(&self) -> usize {
+        let rows = self.folds.training(0).len();
+        self.config.for_rows(rows).epochs().unwrap_or_default()
+    }
+
     /// A word on labels that are hardly classes.
     pub fn doubt(&self) -> Option<String> {
         doubt_about_classes(self.labelled.rows.len(), self.labelled.labels.classes.len())

@@ -33,7 +33,11 @@ class CMRMClassifier(FittedClassifier):
     optimiser, epochs, l2 : None chooses by model. ``linear`` is fitted to its optimum by ``lbfgs``, on all rows at
         once, in at most 1000 epochs of one iteration each; five folds choose its penalty by observed labels
         (scikit-learn's ``C`` is ``1 / (l2 * rows)``). All other models, ``linear`` with ``loss="hinge"``, and
-        :meth:`partial_fit` use ``adam``, 40 epochs and no penalty. ``adamw`` and ``sgd`` are also available.
+        :meth:`partial_fit` use ``adam``, as many epochs as ``steps`` needs, and no penalty. ``adamw`` and ``sgd`` are
+        also available.
+    steps : optimiser steps to train for, in whole epochs, at least 15 and at most 500, so that a small table is passed
+        over more often than a large one; None trains for 2000. Give either ``epochs`` or ``steps``. L-BFGS and
+        :meth:`partial_fit` ignore it.
     tol : ``lbfgs`` stops when no entry of the gradient of mean loss plus penalty exceeds this, as in scikit-learn's
         ``LogisticRegression``
     learning_rate, batch_size, weight_decay, dropout, clip_norm : settings of the other optimisers; a batch size of 0
@@ -95,6 +99,7 @@ class CMRMClassifier(FittedClassifier):
         learning_rate=1e-3,
         schedule="constant",
         epochs=None,
+        steps=None,
         tol=1e-4,
         batch_size=128,
         l2=None,
@@ -126,6 +131,7 @@ class CMRMClassifier(FittedClassifier):
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.epochs = epochs
+        self.steps = steps
         self.tol = tol
         self.batch_size = batch_size
         self.l2 = l2
@@ -161,7 +167,7 @@ class CMRMClassifier(FittedClassifier):
         """Train one pass on a chunk of rows. The first call needs ``classes``, or all classes in y.
 
         Preprocessing is learned on the first chunk and kept. The envelope starts after ``start`` times ``epochs``
-        passes. ``label_issues_`` and ``margins_`` describe the chunk, and no rows are held out for calibration.
+        (40 if None) passes. ``label_issues_`` and ``margins_`` describe the chunk, and no rows are held out for calibration.
         """
         first = not hasattr(self, "_fitted")
         rows, y = self._labelled_rows(X, y, reset=first, least=1)

@@ -65,6 +65,7 @@ class CMRMClassifierCV(FittedClassifier):
         learning_rate=1e-3,
         schedule="constant",
         epochs=None,
+        steps=None,
         tol=1e-4,
         batch_size=128,
         l2=None,
@@ -104,6 +105,7 @@ class CMRMClassifierCV(FittedClassifier):
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.epochs = epochs
+        self.steps = steps
         self.tol = tol
         self.batch_size = batch_size
         self.l2 = l2
@@ -132,7 +134,9 @@ class CMRMClassifierCV(FittedClassifier):
         found = _native.search_settings(task, self._wanted())
         self.best_setting_, self.standings_ = found["setting"], found["standings"]
         self.best_params_ = found["best"]
-        fitted, seen = _native.fit_rows(self._task(rows, codes, sample_weight, **fixed, **self.best_params_))
+        # The search has made epochs of the steps.
+        chosen = fixed | {"steps": None} | self.best_params_
+        fitted, seen = _native.fit_rows(self._task(rows, codes, sample_weight, **chosen))
         self._take(fitted, seen, codes)
         return self
 

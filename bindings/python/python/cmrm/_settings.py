@@ -23,6 +23,7 @@ _KEYS: dict[str, tuple[str, str]] = {
     "optimiser": ("optimiser", "text or None"),
     "learning_rate": ("learning-rate", "number"),
     "epochs": ("epochs", "whole number or None"),
+    "steps": ("steps", "whole number or None"),
     "tol": ("tolerance", "number"),
     "batch_size": ("batch", "whole number"),
     "l2": ("l2", "number or None"),
