@@ -13,47 +13,7 @@ use cmrm_train::train::{ClassWeights, Method, Selection, TrainConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-
-/// Which model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum ModelKind {
-    /// Hidden layers with ReLU.
-    Mlp,
-    /// Linear softmax.
-    Linear,
-    /// Linear support vector machine, for two classes.
-    Svm,
-    /// Cosine of features and class vectors.
-    Cosine,
-}
-
-/// Which optimiser.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum OptimiserKind {
-    /// Adam.
-    Adam,
-    /// Adam with decay apart from the gradient.
-    Adamw,
-    /// Gradient descent with momentum 0.9.
-    Sgd,
-    /// L-BFGS on all rows at once.
-    Lbfgs,
-}
-
-/// In which order rows are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RowOrder {
-    /// As they stand in the data.
-    #[default]
-    Given,
-    /// By what they hold: the same rows in another order give the same bits.
-    Content,
-}
+use crate::kinds::{ModelKind, OptimiserKind, RowOrder};
 
 /// Everything that decides the result of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -160,8 +120,9 @@ pub struct FitConfig {
     pub seed: u64,
     /// Base loss.
     pub loss: LossConfig,
-    /// How the learning rate changes.
-    pub schedule: ScheduleConfig,
+    /// How the learning rate changes; as the model's training does if absent ([`FitConfig::schedule`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleConfig>,
     /// How columns become numbers.
     pub preprocess: PreprocessOptions,
 }
@@ -208,7 +169,7 @@ impl Default for FitConfig {
             patience: None,
             seed: 0,
             loss: LossConfig::CrossEntropy,
-            schedule: ScheduleConfig::default(),
+            schedule: None,
             preprocess: PreprocessOptions::default(),
         }
     }
@@ -284,7 +245,7 @@ impl FitConfig {
             ("learning-rate", self.learning_rate != usual.learning_rate),
             ("batch", self.batch != usual.batch),
             ("steps", self.steps.is_some()),
-            ("schedule", self.schedule != usual.schedule),
+            ("schedule", self.schedule.as_ref().is_some_and(|schedule| *schedule != ScheduleConfig::default())),
             ("weight-decay", self.weight_decay != usual.weight_decay),
             ("clip-norm", self.clip_norm != usual.clip_norm),
         ]
@@ -349,7 +310,7 @@ impl FitConfig {
             _ => Method::Stochastic {
                 optimiser,
                 learning_rate: self.learning_rate,
-                schedule: self.schedule.clone(),
+                schedule: self.schedule(),
                 batch_rows: (self.batch > 0).then_some(self.batch),
             },
         };

@@ -2,8 +2,10 @@
 
 use cmrm::envelope::Preset;
 use cmrm::loss::LossConfig;
+use cmrm_train::schedule::{Advance, Decay, ScheduleConfig};
 
-use crate::config::{FitConfig, ModelKind, OptimiserKind};
+use crate::config::FitConfig;
+use crate::kinds::{ModelKind, OptimiserKind};
 
 /// How a model is trained where nothing is said.
 struct Defaults {
@@ -58,6 +60,14 @@ impl FitConfig {
         self.l2.or(self.defaults().l2)
     }
 
+    /// How the learning rate changes. In passes it falls to zero, step by step: the last steps, which would learn wrong labels
+    /// by heart, are the smallest.
+    pub fn schedule(&self) -> ScheduleConfig {
+        let falling =
+            ScheduleConfig { decay: Decay::Cosine { floor_fraction: 0.0 }, warmup_epochs: 0, advance: Advance::Step };
+        self.schedule.clone().unwrap_or(falling)
+    }
+
     /// Weight of the envelope where none is given.
     pub(crate) fn usual_lambda(&self) -> f64 {
         let own = self.preset.config(&self.loss).lambda;
@@ -71,6 +81,12 @@ impl FitConfig {
             epochs: self.epochs(),
             steps: self.steps(),
             l2: self.l2(),
+            // L-BFGS has no rate.
+            schedule: if self.optimiser() == OptimiserKind::Lbfgs {
+                self.schedule.clone()
+            } else {
+                Some(self.schedule())
+            },
             ..self.clone()
         }
     }
@@ -91,6 +107,8 @@ impl FitConfig {
             epochs: self.epochs.or(Some(PASSES)),
             steps: None,
             l2: self.l2.or(IN_PASSES.l2),
+            // How many passes will come is not known, so that no rate can fall towards the last.
+            schedule: Some(ScheduleConfig::default()),
             ..self.clone()
         }
     }

@@ -7,8 +7,9 @@ use cmrm_train::Stop;
 use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
 
 use crate::arms::arms;
-use crate::config::{FitConfig, ModelKind};
+use crate::config::FitConfig;
 use crate::error::{Error, Result};
+use crate::kinds::ModelKind;
 use crate::memory::{Need, Room};
 use crate::outcome::FitOutcome;
 use crate::penalty::with_penalty;

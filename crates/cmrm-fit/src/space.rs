@@ -6,8 +6,9 @@ use cmrm_train::train::{Arm, Selection};
 use cmrm_train::tune::Setting;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{FitConfig, OptimiserKind};
+use crate::config::FitConfig;
 use crate::error::{Error, Result};
+use crate::kinds::OptimiserKind;
 
 /// Lists of values to try; every combination is a setting. An empty list stands for the search's own.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -4,6 +4,7 @@ use cmrm::envelope::Preset;
 use cmrm::loss::LossConfig;
 use cmrm_fit::{FitConfig, ModelKind, OptimiserKind};
 use cmrm_train::optim::LbfgsConfig;
+use cmrm_train::schedule::ScheduleConfig;
 use cmrm_train::train::Method;
 
 fn of(model: ModelKind) -> FitConfig {
@@ -85,6 +86,26 @@ fn a_linear_model_at_its_optimum_has_a_lighter_envelope_unless_told_otherwise() 
     assert_eq!(of(ModelKind::Linear).in_passes().envelope().lambda, 10.0);
     assert_eq!(FitConfig { preset: Preset::Paper, ..of(ModelKind::Linear) }.envelope().lambda, 0.1);
     assert_eq!(FitConfig { lambda: Some(10.0), ..of(ModelKind::Linear) }.envelope().lambda, 10.0);
+}
+
+#[test]
+fn the_rate_of_a_network_falls_to_zero_unless_told_otherwise() {
+    let schedule = |config: &FitConfig| match config.train_config().method {
+        Method::Stochastic { schedule, learning_rate, .. } => schedule.validate(learning_rate).unwrap(),
+        Method::FullBatch(_) => panic!("by L-BFGS"),
+    };
+    let falling = schedule(&FitConfig::default());
+    let rates = [0, 100, 199].map(|step| falling.lr_at(step, 10, 200));
+    assert!(rates[0] == 1e-3 && (rates[1] - 5e-4).abs() < 1e-12 && rates[2] < 1e-7, "{rates:?}");
+    // Chunks, of which nobody knows how many come, and whoever asks for it keep the rate.
+    let asked = FitConfig { schedule: Some(ScheduleConfig::default()), ..FitConfig::default() };
+    for steady in [FitConfig::default().in_passes(), asked] {
+        assert_eq!(schedule(&steady).lr_at(199, 10, 200), 1e-3);
+        assert!(steady.to_toml().unwrap().contains("kind = \"constant\""));
+    }
+    let text = FitConfig::default().to_toml().unwrap();
+    assert!(text.contains("kind = \"cosine\"") && text.contains("advance = \"step\""), "{text}");
+    assert!(!of(ModelKind::Linear).to_toml().unwrap().contains("schedule"));
 }
 
 #[test]

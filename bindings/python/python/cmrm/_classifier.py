@@ -42,8 +42,8 @@ class CMRMClassifier(FittedClassifier):
         ``LogisticRegression``
     learning_rate, batch_size, weight_decay, dropout, clip_norm : settings of the other optimisers; a batch size of 0
         takes all rows at once
-    schedule : ``constant``, or ``cosine``, which lowers the learning rate to zero step by step, so that fewer wrong
-        labels are memorised. L-BFGS and :meth:`partial_fit` ignore it.
+    schedule : ``cosine`` (the default, None), which lowers the learning rate to zero step by step, so that fewer wrong
+        labels are memorised, or ``constant``. L-BFGS and :meth:`partial_fit`, which keeps the rate constant, ignore it.
     balance_classes : give all classes the same total weight
     patience : keep the epoch with the best accuracy on observed validation labels, and stop after this many epochs
         without a better one, both counted from the epoch in which the envelope starts; None keeps the last epoch
@@ -97,7 +97,7 @@ class CMRMClassifier(FittedClassifier):
         class_conditional=False,
         optimiser=None,
         learning_rate=1e-3,
-        schedule="constant",
+        schedule=None,
         epochs=None,
         steps=None,
         tol=1e-4,

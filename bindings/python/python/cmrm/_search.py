@@ -63,7 +63,7 @@ class CMRMClassifierCV(FittedClassifier):
         start=None,
         optimiser=None,
         learning_rate=1e-3,
-        schedule="constant",
+        schedule=None,
         epochs=None,
         steps=None,
         tol=1e-4,

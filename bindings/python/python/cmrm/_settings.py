@@ -47,10 +47,11 @@ def settings(parameters: dict[str, Any]) -> str:
         value = _checked(name, parameters[name], kind)
         if value is not None:
             config[key] = value
-    schedule = _checked("schedule", parameters["schedule"], "text")
-    if schedule not in _SCHEDULES:
-        raise ValueError(f"unknown schedule '{schedule}': expected constant or cosine")
-    config["schedule"] = _SCHEDULES[schedule]
+    schedule = _checked("schedule", parameters["schedule"], "text or None")
+    if schedule is not None:
+        if schedule not in _SCHEDULES:
+            raise ValueError(f"unknown schedule '{schedule}': expected constant or cosine")
+        config["schedule"] = _SCHEDULES[schedule]
     config["seed"] = seed_of(parameters["random_state"])
     config["preprocess"] = {"standardise": _checked("standardise", parameters["standardise"], "boolean")}
     if _checked("impute", parameters["impute"], "boolean"):
