@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use cmrm::envelope::Preset;
 use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
-use cmrm_fit::{ModelKind, OptimiserKind};
+use cmrm_fit::{Keep, ModelKind, OptimiserKind};
 
 /// Where help shows the flags of every command.
 const GLOBAL: &str = "Global options";
@@ -174,8 +174,12 @@ pub struct ModelArgs {
     /// Penalty on the weights [default: chosen by cross-validation for a linear model with lbfgs, else 0].
     #[arg(long)]
     pub l2: Option<f64>,
-    /// Keep the epoch with the best accuracy on observed validation labels, and stop after this many epochs without a
-    /// better one; both count from the epoch in which the envelope starts.
+    /// Epoch whose model is kept: the last, or the best by accuracy on observed validation labels, none before the envelope
+    /// starts [default: best with 50 validation rows or more, else last; last with lbfgs].
+    #[arg(long, value_name = "EPOCH")]
+    pub keep: Option<Keep>,
+    /// Keep the best epoch, and stop after this many epochs without a better one, counted from the start of the envelope
+    /// [default: 0, never stop early].
     #[arg(long, value_name = "EPOCHS")]
     pub patience: Option<usize>,
     /// Fill in missing cells and NaN instead of refusing them.

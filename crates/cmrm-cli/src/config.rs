@@ -67,7 +67,7 @@ fn apply(config: &mut FitConfig, read: &ReadArgs, model: &ModelArgs) {
         // Either says how long; a flag takes the place of whichever the file has.
         (config.epochs, config.steps) = (model.epochs, model.steps);
     }
-    set_optional!(config, model, lambda, alpha, temperature, start, optimiser, l2, patience);
+    set_optional!(config, model, lambda, alpha, temperature, start, optimiser, l2, keep, patience);
     config.hold_out_unlabelled |= model.hold_out_unlabelled;
     if model.impute {
         config.preprocess.missing = MissingCells::Impute;

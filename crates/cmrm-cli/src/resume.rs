@@ -92,7 +92,8 @@ pub fn agree(run: &RunDir, own: &FitConfig, asked: FitConfig, args: &FitArgs, be
         ..to.clone()
     };
     let compared = if !finished || same_places(own, &asked) { places(own, &asked) } else { asked.clone() };
-    let compared = if asked.epochs.is_none() { by_rows(own, &compared) } else { compared };
+    let compared =
+        FitConfig { epochs: asked.epochs.or(own.epochs), steps: own.steps, keep: asked.keep.or(own.keep), ..compared };
     // The settings of `--auto` were found when the run began; they are one of those it tries.
     let found = args.auto && auto_candidates(&compared)?.iter().any(|candidate| candidate.config == *own);
     if !found {
@@ -109,7 +110,7 @@ pub fn agree_on_rows(run: &RunDir, own: &FitConfig, decided: &FitConfig, begun: 
 
 /// The settings that rows may decide as `from` has them, the others as `to` does.
 fn by_rows(from: &FitConfig, to: &FitConfig) -> FitConfig {
-    FitConfig { epochs: from.epochs, steps: from.steps, ..to.clone() }
+    FitConfig { epochs: from.epochs, steps: from.steps, keep: from.keep, ..to.clone() }
 }
 
 /// Refuses settings that differ, and names the first of them.

@@ -13,7 +13,7 @@ use cmrm_train::train::{ClassWeights, Method, Selection, TrainConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::kinds::{ModelKind, OptimiserKind, RowOrder};
+use crate::kinds::{Keep, ModelKind, OptimiserKind, RowOrder};
 
 /// Everything that decides the result of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,7 +113,10 @@ pub struct FitConfig {
     pub clip_norm: Option<f64>,
     /// Whether classes weigh alike.
     pub balance_classes: bool,
-    /// Epochs without a better one before the training ends; the best is kept.
+    /// Which epoch's model is kept; as the model and the rows have it if absent ([`FitConfig::keep`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Keep>,
+    /// Epochs without a better one before the training ends, 0 for no early end; the best is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patience: Option<usize>,
     /// Seed of splits, noise, weights and order.
@@ -166,6 +169,7 @@ impl Default for FitConfig {
             weight_decay: 0.0,
             clip_norm: None,
             balance_classes: false,
+            keep: None,
             patience: None,
             seed: 0,
             loss: LossConfig::CrossEntropy,
@@ -210,6 +214,11 @@ impl FitConfig {
         }
         if let (Some(epochs), Some(steps)) = (self.epochs, self.steps) {
             return Err(Error::refused(format!("both epochs = {epochs} and steps = {steps} are given; leave one out")));
+        }
+        if let (Some(Keep::Last), Some(patience)) = (self.keep, self.patience) {
+            return Err(Error::refused(format!(
+                "patience = {patience} keeps the best epoch, which keep = \"last\" forbids; leave one out"
+            )));
         }
         if self.steps == Some(0) {
             return Err(Error::refused("steps = 0 is out of range: expected at least 1"));
@@ -321,7 +330,10 @@ impl FitConfig {
             l2: self.l2().unwrap_or(UNDECIDED_L2),
             clip: self.clip_norm.map(Clip::Norm),
             class_weights: if self.balance_classes { ClassWeights::Balanced } else { ClassWeights::Equal },
-            selection: self.patience.map_or(Selection::Last, |patience| Selection::Best { patience }),
+            selection: match self.keep() {
+                Some(Keep::Best) => Selection::Best { patience: self.patience.unwrap_or(0) },
+                Some(Keep::Last) | None => Selection::Last,
+            },
             seed: self.seed,
             keep_history: false,
         }

@@ -5,7 +5,7 @@ use cmrm::loss::LossConfig;
 use cmrm_train::schedule::{Advance, Decay, ScheduleConfig};
 
 use crate::config::FitConfig;
-use crate::kinds::{ModelKind, OptimiserKind};
+use crate::kinds::{Keep, ModelKind, OptimiserKind};
 
 /// How a model is trained where nothing is said.
 struct Defaults {
@@ -20,6 +20,10 @@ struct Defaults {
 
 /// A network learns by steps: a small table takes more passes than a large one to learn as much.
 const IN_PASSES: Defaults = Defaults { optimiser: OptimiserKind::Adam, epochs: None, l2: Some(0.0), robust: None };
+
+/// Fewest validation rows that an epoch is chosen by: of fewer, chance would choose. Where a tenth is held back, a table of
+/// about 500 rows has them.
+pub(crate) const ENOUGH_TO_CHOOSE: usize = 50;
 
 /// Steps of the optimiser where neither these nor epochs are given.
 const STEPS: usize = 2000;
@@ -60,6 +64,13 @@ impl FitConfig {
         self.l2.or(self.defaults().l2)
     }
 
+    /// Which epoch's model is kept; nothing as long as the rows are to decide ([`FitConfig::for_rows`]). L-BFGS goes to the
+    /// optimum, so that its last iteration is the one to keep.
+    pub fn keep(&self) -> Option<Keep> {
+        let asked = self.keep.or(self.patience.map(|_| Keep::Best));
+        asked.or((self.optimiser() == OptimiserKind::Lbfgs).then_some(Keep::Last))
+    }
+
     /// How the learning rate changes. In passes it falls to zero, step by step: the last steps, which would learn wrong labels
     /// by heart, are the smallest.
     pub fn schedule(&self) -> ScheduleConfig {
@@ -81,6 +92,7 @@ impl FitConfig {
             epochs: self.epochs(),
             steps: self.steps(),
             l2: self.l2(),
+            keep: self.keep(),
             // L-BFGS has no rate.
             schedule: if self.optimiser() == OptimiserKind::Lbfgs {
                 self.schedule.clone()
@@ -91,12 +103,19 @@ impl FitConfig {
         }
     }
 
-    /// The same settings with everything decided that the number of rows to train on decides: steps become whole epochs.
+    /// The same settings with everything decided that the numbers of rows to train on and to validate by decide: steps become
+    /// whole epochs, and the best of these is kept where there are rows enough to tell.
     #[must_use]
-    pub fn for_rows(&self, train: usize) -> FitConfig {
+    pub fn for_rows(&self, train: usize, validation: usize) -> FitConfig {
         let batches = if self.batch == 0 { 1 } else { train.div_ceil(self.batch).max(1) };
         let of_steps = |steps: usize| steps.div_ceil(batches).clamp(FEWEST_EPOCHS, MOST_EPOCHS);
-        FitConfig { epochs: self.epochs().or(self.steps().map(of_steps)), steps: None, ..self.clone() }
+        let of_rows = if validation >= ENOUGH_TO_CHOOSE { Keep::Best } else { Keep::Last };
+        FitConfig {
+            epochs: self.epochs().or(self.steps().map(of_steps)),
+            steps: None,
+            keep: self.keep().or(Some(of_rows)),
+            ..self.clone()
+        }
     }
 
     /// The same settings for rows that come in chunks, each of them seen once: what was left open is that of training in
@@ -107,6 +126,9 @@ impl FitConfig {
             epochs: self.epochs.or(Some(PASSES)),
             steps: None,
             l2: self.l2.or(IN_PASSES.l2),
+            // No rows are held back to choose by.
+            keep: Some(Keep::Last),
+            patience: None,
             // How many passes will come is not known, so that no rate can fall towards the last.
             schedule: Some(ScheduleConfig::default()),
             ..self.clone()

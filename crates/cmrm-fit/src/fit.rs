@@ -47,14 +47,14 @@ impl Fit {
 
     /// Of rows that are prepared already.
     pub fn of(config: FitConfig, rows: Prepared) -> Self {
-        let config = config.for_rows(rows.train.data.len());
+        let config = config.for_rows(rows.train.data.len(), rows.validation.data.len());
         Fit { arms: arms(&config), config, rows: Arc::new(rows) }
     }
 
     /// The same rows with other settings for the training.
     #[must_use]
     pub fn with_config(self, config: FitConfig) -> Self {
-        let config = config.for_rows(self.rows.train.data.len());
+        let config = config.for_rows(self.rows.train.data.len(), self.rows.validation.data.len());
         Fit { arms: arms(&config), config, ..self }
     }
 

@@ -42,3 +42,14 @@ pub enum RowOrder {
     /// By what they hold: the same rows in another order give the same bits.
     Content,
 }
+
+/// Whose epoch's model is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// The last epoch's.
+    Last,
+    /// The epoch's with the best accuracy on the observed labels of the validation rows.
+    Best,
+}

@@ -62,7 +62,7 @@ pub use config::FitConfig;
 pub use cross_fit::{CrossFit, CrossFitted, FoldObserver};
 pub use error::{Error, Result};
 pub use fit::Fit;
-pub use kinds::{ModelKind, OptimiserKind, RowOrder};
+pub use kinds::{Keep, ModelKind, OptimiserKind, RowOrder};
 pub use memory::{Need, Room};
 pub use outcome::FitOutcome;
 pub use part::Part;

@@ -2,7 +2,7 @@
 
 use cmrm::envelope::Preset;
 use cmrm::loss::{Gce, LossConfig};
-use cmrm_train::train::{Arm, Selection};
+use cmrm_train::train::{Arm, Selection, TrainConfig};
 use cmrm_train::tune::Setting;
 use serde::{Deserialize, Serialize};
 
@@ -43,8 +43,9 @@ pub struct Candidate {
 
 impl Candidate {
     fn new(config: FitConfig, name: String, keep: bool) -> Result<Self> {
-        let train = config.train_config();
-        if train.selection != Selection::Last {
+        // The rows that a fit would choose the epoch by are those that the search scores on: it takes the last epochs.
+        let train = TrainConfig { selection: Selection::Last, ..config.train_config() };
+        if config.patience.is_some() {
             return Err(Error::refused(
                 "--patience would choose the epoch by the rows that the search scores on; leave out --patience",
             ));

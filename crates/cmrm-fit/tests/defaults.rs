@@ -2,10 +2,10 @@
 
 use cmrm::envelope::Preset;
 use cmrm::loss::LossConfig;
-use cmrm_fit::{FitConfig, ModelKind, OptimiserKind};
+use cmrm_fit::{FitConfig, Keep, ModelKind, OptimiserKind};
 use cmrm_train::optim::LbfgsConfig;
 use cmrm_train::schedule::ScheduleConfig;
-use cmrm_train::train::Method;
+use cmrm_train::train::{Method, Selection};
 
 fn of(model: ModelKind) -> FitConfig {
     FitConfig { model, ..FitConfig::default() }
@@ -41,8 +41,8 @@ fn a_linear_model_is_fitted_to_its_optimum_and_the_others_in_passes() {
 #[test]
 fn steps_become_whole_epochs_by_rows_and_batch() {
     let epochs = |config: &FitConfig, rows: usize| {
-        let decided = config.for_rows(rows);
-        assert_eq!(decided.for_rows(7 * rows), decided);
+        let decided = config.for_rows(rows, 0);
+        assert_eq!(decided.for_rows(7 * rows, 99), decided);
         assert_eq!((decided.steps, decided.train_config().epochs), (None, decided.epochs.unwrap()));
         decided.epochs.unwrap()
     };
@@ -58,7 +58,7 @@ fn steps_become_whole_epochs_by_rows_and_batch() {
     // What rows are to decide is open in the file, and decided in that of a fit.
     let open = usual.to_toml().unwrap();
     assert!(open.contains("\nsteps = 2000\n") && !open.contains("\nepochs ="), "{open}");
-    let decided = usual.for_rows(2000).to_toml().unwrap();
+    let decided = usual.for_rows(2000, 0).to_toml().unwrap();
     assert!(decided.contains("\nepochs = 125\n") && !decided.contains("\nsteps ="), "{decided}");
     let both = FitConfig { epochs: Some(3), ..told(5, 128) };
     let refused = both.check().unwrap_err().to_string();
@@ -86,6 +86,23 @@ fn a_linear_model_at_its_optimum_has_a_lighter_envelope_unless_told_otherwise() 
     assert_eq!(of(ModelKind::Linear).in_passes().envelope().lambda, 10.0);
     assert_eq!(FitConfig { preset: Preset::Paper, ..of(ModelKind::Linear) }.envelope().lambda, 0.1);
     assert_eq!(FitConfig { lambda: Some(10.0), ..of(ModelKind::Linear) }.envelope().lambda, 10.0);
+}
+
+#[test]
+fn the_epoch_of_a_network_is_chosen_by_validation_rows_where_they_are_enough() {
+    let selection = |config: &FitConfig, rows: usize| config.for_rows(900, rows).train_config().selection;
+    let (usual, best) = (FitConfig::default(), Selection::Best { patience: 0 });
+    assert_eq!([0, 49, 50, 100].map(|rows| selection(&usual, rows)), [Selection::Last, Selection::Last, best, best]);
+    assert_eq!(selection(&of(ModelKind::Linear), 100), Selection::Last);
+    // What is said wins, however few the rows.
+    let kept = |keep| FitConfig { keep: Some(keep), ..usual.clone() };
+    assert_eq!((selection(&kept(Keep::Best), 3), selection(&kept(Keep::Last), 100)), (best, Selection::Last));
+    let patient = FitConfig { patience: Some(3), ..usual.clone() };
+    assert_eq!(selection(&patient, 3), Selection::Best { patience: 3 });
+    let refused = FitConfig { patience: Some(3), ..kept(Keep::Last) }.check().unwrap_err().to_string();
+    assert!(refused.contains("patience = 3") && refused.contains("leave one out"), "{refused}");
+    assert!(usual.for_rows(900, 100).to_toml().unwrap().contains("\nkeep = \"best\"\n"));
+    assert_eq!(patient.in_passes().train_config().selection, Selection::Last);
 }
 
 #[test]

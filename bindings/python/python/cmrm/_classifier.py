@@ -45,9 +45,12 @@ class CMRMClassifier(FittedClassifier):
     schedule : ``cosine`` (the default, None), which lowers the learning rate to zero step by step, so that fewer wrong
         labels are memorised, or ``constant``. L-BFGS and :meth:`partial_fit`, which keeps the rate constant, ignore it.
     balance_classes : give all classes the same total weight
-    patience : keep the epoch with the best accuracy on observed validation labels, and stop after this many epochs
-        without a better one, both counted from the epoch in which the envelope starts; None keeps the last epoch
-    validation_share : share of the rows held out for validation and for calibrating :meth:`predict_set`
+    keep : epoch whose model is kept: ``last``, or ``best`` by accuracy on the observed labels of the validation rows,
+        never one before the envelope starts. None keeps the best where there are 50 validation rows or more, and the last
+        with ``lbfgs``; :meth:`partial_fit` keeps the last
+    patience : keep the best epoch, and stop after this many epochs without a better one, counted from the start of the
+        envelope; None and 0 never stop early
+    validation_share : share of the rows held out to choose the epoch and to calibrate :meth:`predict_set`
     standardise : scale numeric columns to mean zero and variance one
     impute : fill in missing cells and NaN instead of refusing them
     base : also train a base arm without the envelope, for comparison in :meth:`report`
@@ -107,6 +110,7 @@ class CMRMClassifier(FittedClassifier):
         dropout=0.0,
         clip_norm=None,
         balance_classes=False,
+        keep=None,
         patience=None,
         validation_share=0.1,
         standardise=True,
@@ -139,6 +143,7 @@ class CMRMClassifier(FittedClassifier):
         self.dropout = dropout
         self.clip_norm = clip_norm
         self.balance_classes = balance_classes
+        self.keep = keep
         self.patience = patience
         self.validation_share = validation_share
         self.standardise = standardise

@@ -15,6 +15,7 @@ class CMRMClassifierCV(FittedClassifier):
 
     Settings that differ in loss and envelope train side by side. After every fold the worse half is dropped. The given
     settings stay unless others are better by more than chance. Finally all rows are fitted with the chosen settings.
+    The search compares last epochs; ``keep`` is for the fit at the end.
 
     Parameters
     ----------
@@ -73,6 +74,7 @@ class CMRMClassifierCV(FittedClassifier):
         dropout=0.0,
         clip_norm=None,
         balance_classes=False,
+        keep=None,
         validation_share=0.1,
         standardise=True,
         impute=False,
@@ -113,6 +115,7 @@ class CMRMClassifierCV(FittedClassifier):
         self.dropout = dropout
         self.clip_norm = clip_norm
         self.balance_classes = balance_classes
+        self.keep = keep
         self.validation_share = validation_share
         self.standardise = standardise
         self.impute = impute

@@ -30,6 +30,7 @@ _KEYS: dict[str, tuple[str, str]] = {
     "weight_decay": ("weight-decay", "number"),
     "clip_norm": ("clip-norm", "number or None"),
     "balance_classes": ("balance-classes", "boolean"),
+    "keep": ("keep", "text or None"),
     "patience": ("patience", "whole number or None"),
     "validation_share": ("validation-share", "number"),
     "base": ("base", "boolean"),
