@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cmrm::envelope::{EnvelopeConfig, Filter, Preset, PresetOverrides, Scale, Scope, Start};
+use cmrm::envelope::{EnvelopeConfig, Fade, Filter, Preset, PresetOverrides, Scale, Scope, Start};
 use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
 use cmrm_data::preprocess::PreprocessOptions;
@@ -77,6 +77,15 @@ pub struct FitConfig {
     /// What the weight is multiplied by, over the preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
+    /// Whether the filter acts on the base loss too, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter_base: Option<bool>,
+    /// Memory β of a row's running margin, over the preset; at 0 there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<f64>,
+    /// Limit ρ of the risk's gradient by the base loss's, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
     /// A threshold for each of two classes, on probabilities; the temperature plays no part then.
     pub class_conditional: bool,
     /// Whether the base arm is trained too.
@@ -123,6 +132,9 @@ pub struct FitConfig {
     pub seed: u64,
     /// Base loss.
     pub loss: LossConfig,
+    /// How the envelope withdraws where few labels are in doubt, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fade: Option<Fade>,
     /// How the learning rate changes; as the model's training does if absent ([`FitConfig::schedule`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ScheduleConfig>,
@@ -154,6 +166,9 @@ impl Default for FitConfig {
             scope: None,
             ceiling: None,
             scale: None,
+            filter_base: None,
+            running: None,
+            limit: None,
             class_conditional: false,
             base: true,
             model: ModelKind::Mlp,
@@ -173,6 +188,7 @@ impl Default for FitConfig {
             patience: None,
             seed: 0,
             loss: LossConfig::CrossEntropy,
+            fade: None,
             schedule: None,
             preprocess: PreprocessOptions::default(),
         }
@@ -289,6 +305,11 @@ impl FitConfig {
             scope: self.scope,
             ceiling: self.ceiling,
             scale: self.scale,
+            // Without its weight the envelope is off as a whole, unless told otherwise.
+            filter_base: self.filter_base.or((self.lambda == Some(0.0)).then_some(false)),
+            running: self.running,
+            limit: self.limit,
+            fade: self.fade,
             ..PresetOverrides::none(self.preset)
         };
         overrides.config(&self.loss)

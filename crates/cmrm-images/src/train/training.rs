@@ -173,6 +173,7 @@ impl Training {
             filtered: filtered as f64 / self.images.len() as f64,
             wrong_among_filtered: knows_wrong.then(|| wrong as f64 / filtered as f64),
             learning_rate: self.spec.rate(epoch),
+            training_accuracy: None,
             validation_accuracy: None,
             validation_loss: None,
         }

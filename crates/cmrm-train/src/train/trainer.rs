@@ -320,6 +320,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
                     None => None,
                 },
                 learning_rate: sum.learning_rate,
+                training_accuracy: self.states[copy].scratch.accuracy(),
                 validation_accuracy: judged.map(|(accuracy, _)| accuracy),
                 validation_loss: judged.map(|(_, loss)| loss),
             });
