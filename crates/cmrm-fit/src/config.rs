@@ -115,8 +115,9 @@ pub struct FitConfig {
     /// model if absent ([`FitConfig::l2`]), which for a linear model the rows decide ([`crate::with_penalty`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l2: Option<f64>,
-    /// The optimiser's decay.
-    pub weight_decay: f64,
+    /// The optimiser's decay; its usual one if absent ([`FitConfig::weight_decay`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_decay: Option<f64>,
     /// Bound on the norm of a gradient.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clip_norm: Option<f64>,
@@ -181,7 +182,7 @@ impl Default for FitConfig {
             tolerance: 1e-4,
             batch: 128,
             l2: None,
-            weight_decay: 0.0,
+            weight_decay: None,
             clip_norm: None,
             balance_classes: false,
             keep: None,
@@ -277,7 +278,7 @@ impl FitConfig {
             ("batch", self.batch != usual.batch),
             ("steps", self.steps.is_some()),
             ("schedule", self.schedule.as_ref().is_some_and(|schedule| *schedule != ScheduleConfig::default())),
-            ("weight-decay", self.weight_decay != usual.weight_decay),
+            ("weight-decay", self.weight_decay.is_some_and(|decay| decay > 0.0)),
             ("clip-norm", self.clip_norm != usual.clip_norm),
         ]
         .into_iter()
@@ -297,10 +298,10 @@ impl FitConfig {
     /// The envelope: the preset with whatever was set over it.
     pub fn envelope(&self) -> EnvelopeConfig {
         let overrides = PresetOverrides {
-            lambda: Some(self.lambda.unwrap_or(self.usual_lambda())),
+            lambda: self.lambda,
             alpha: self.alpha,
             temperature: self.temperature,
-            start: self.start.map(Start::Fraction),
+            start: self.start.map(Start::Fraction).or(self.usual_start()),
             filter: self.filter,
             scope: self.scope,
             ceiling: self.ceiling,
@@ -309,7 +310,7 @@ impl FitConfig {
             filter_base: self.filter_base.or((self.lambda == Some(0.0)).then_some(false)),
             running: self.running,
             limit: self.limit,
-            fade: self.fade,
+            fade: self.fade.or(self.usual_fade()),
             ..PresetOverrides::none(self.preset)
         };
         overrides.config(&self.loss)
@@ -335,7 +336,7 @@ impl FitConfig {
             ModelKind::Svm => (Vec::new(), Head::Score, Init::Zeros),
             ModelKind::Cosine => (Vec::new(), Head::Cosine, Init::Kaiming),
         };
-        let weight_decay = self.weight_decay;
+        let weight_decay = self.weight_decay();
         let optimiser = match self.optimiser() {
             OptimiserKind::Adam => OptimiserConfig::Adam(AdamConfig { weight_decay, ..AdamConfig::default() }),
             OptimiserKind::Adamw => OptimiserConfig::AdamW(AdamWConfig { weight_decay, ..AdamWConfig::default() }),
