@@ -2,7 +2,9 @@
 
 use std::sync::{Mutex, TryLockError};
 
-use cmrm::envelope::{Batch, Envelope, EnvelopeConfig, MarginKind, Objective, Preset, Scratch, couple};
+use cmrm::envelope::{
+    Batch, Envelope, EnvelopeConfig, MarginKind, Objective, Preset, RowMemory, RunningMargins, Scratch, couple,
+};
 use cmrm::error::{check_labels, check_length, check_row_weights};
 use cmrm::loss::{BaseLoss, Loss, LossConfig, Row, RowLoss};
 use cmrm::{Error, Matrix, Scalar};
@@ -36,10 +38,11 @@ struct Buffers<T> {
     scratch: Scratch<T>,
     selection: Vec<T>,
     labels: Vec<u32>,
+    places: Vec<u32>,
 }
 
-/// Total, base loss, risk and τ; all of these in double precision.
-type Scalars = (f64, f64, f64, Option<f64>);
+/// Total, base loss, risk, λ as it counted, and τ; all of these in double precision.
+type Scalars = (f64, f64, f64, f64, Option<f64>);
 
 #[pymethods]
 impl EnvelopeKernel {
@@ -86,7 +89,8 @@ impl EnvelopeKernel {
 
     /// Loss and gradient of a batch. `grad` gets the gradient by the logits, `rows` the margins and the weights.
     ///
-    /// Without a base loss the total is `λ·risk` alone. `active`: whether the envelope is on.
+    /// Without a base loss the total is `λ·risk` alone. `active`: whether the envelope is on. `running`: the running margins of
+    /// the batch's rows, NaN where a row is met for the first time; they take in the batch's margins.
     #[expect(clippy::too_many_arguments, reason = "Python's side names them")]
     fn evaluate<'py>(
         &self,
@@ -97,10 +101,13 @@ impl EnvelopeKernel {
         grad: &Bound<'py, PyAny>,
         rows: &Bound<'py, PyAny>,
         active: bool,
+        running: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Scalars> {
         match logits.cast::<PyArray2<f32>>() {
-            Ok(single) => self.evaluate_as(py, &self.single, single, labels, row_weights, grad, rows, active),
-            Err(_) => self.evaluate_as(py, &self.double, logits.cast()?, labels, row_weights, grad, rows, active),
+            Ok(single) => self.evaluate_as(py, &self.single, single, labels, row_weights, grad, rows, active, running),
+            Err(_) => {
+                self.evaluate_as(py, &self.double, logits.cast()?, labels, row_weights, grad, rows, active, running)
+            }
         }
     }
 
@@ -133,6 +140,7 @@ impl EnvelopeKernel {
         grad: &Bound<'py, PyAny>,
         rows: &Bound<'py, PyAny>,
         active: bool,
+        running: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Scalars> {
         let (logits, labels) = (logits.try_readonly()?, labels.as_slice().map_err(not_contiguous)?);
         let columns = logits.shape()[1];
@@ -142,16 +150,30 @@ impl EnvelopeKernel {
         let (mut grad, mut rows) =
             (grad.cast::<PyArray2<T>>()?.try_readwrite()?, rows.cast::<PyArray2<T>>()?.try_readwrite()?);
         let (grad, rows) = (grad.as_slice_mut().map_err(not_contiguous)?, rows.as_slice_mut().map_err(not_contiguous)?);
+        let mut running = running.map(|v| PyResult::Ok(v.cast::<PyArray1<T>>()?.try_readwrite()?)).transpose()?;
+        let mut running = running.as_mut().map(|v| v.as_slice_mut().map_err(not_contiguous)).transpose()?;
+        let mut memory = match (self.envelope.config().running, running.as_deref()) {
+            (Some(beta), Some(old)) => Some(remembered(beta, old)),
+            _ => None,
+        };
         let envelope = active.then_some(self.envelope);
         let mut work = || {
+            let memory = memory.as_mut();
             with_free(buffers, |buffers| match &self.base {
-                Some(loss) => buffers.evaluate(Objective { loss, envelope }, matrix, labels, row_weights, grad, rows),
+                Some(loss) => {
+                    buffers.evaluate(Objective { loss, envelope }, matrix, labels, row_weights, memory, grad, rows)
+                }
                 None => {
-                    buffers.evaluate(Objective { loss: Elsewhere, envelope }, matrix, labels, row_weights, grad, rows)
+                    let objective = Objective { loss: Elsewhere, envelope };
+                    buffers.evaluate(objective, matrix, labels, row_weights, memory, grad, rows)
                 }
             })
         };
-        if matrix.values().len() > LONG { detached(py, work) } else { work().map_err(refuse) }
+        let scalars = if matrix.values().len() > LONG { detached(py, work) } else { work().map_err(refuse) }?;
+        if let (Some(margins), Some(running)) = (memory.and_then(|memory| memory.running), &mut running) {
+            running.copy_from_slice(margins.margins());
+        }
+        Ok(scalars)
     }
 
     #[expect(clippy::too_many_arguments, reason = "as in `couple`")]
@@ -191,25 +213,39 @@ fn with_free<T: Default, R>(shared: &Mutex<Buffers<T>>, work: impl FnOnce(&mut B
     }
 }
 
+/// The memory of a batch's rows alone, in their order: the caller holds that of all rows.
+fn remembered<T: Scalar>(beta: f64, old: &[T]) -> RowMemory<T> {
+    let mut margins = RunningMargins::new(old.len(), beta);
+    margins.margins_mut().copy_from_slice(old);
+    RowMemory { running: Some(margins), ..RowMemory::default() }
+}
+
 impl<T: Scalar> Buffers<T> {
+    #[expect(clippy::too_many_arguments, reason = "slices of one batch, each used on its own")]
     fn evaluate(
         &mut self,
         objective: Objective<impl Loss<T>>,
         logits: Matrix<'_, T>,
         labels: &[i64],
         row_weights: Option<&[T]>,
+        memory: Option<&mut RowMemory<T>>,
         grad: &mut [T],
         rows: &mut [T],
     ) -> Result<Scalars, Error> {
-        let Buffers { scratch, labels: indices, .. } = self;
+        let Buffers { scratch, labels: indices, places, .. } = self;
         class_indices(labels, indices)?;
-        let batch = Batch::new(logits, indices).with_row_weights(row_weights);
-        let outcome = objective.evaluate(&batch, grad, scratch)?;
+        let mut batch = Batch::new(logits, indices).with_row_weights(row_weights);
+        if memory.is_some() {
+            places.clear();
+            places.extend((0..).take(labels.len()));
+            batch = batch.with_identities(Some(places));
+        }
+        let outcome = objective.evaluate_remembering(&batch, memory, grad, scratch)?;
         check_length("margins and weights against rows", 2 * labels.len(), rows.len())?;
         let (margins, weights) = rows.split_at_mut(labels.len());
         margins.copy_from_slice(scratch.margins());
         weights.copy_from_slice(scratch.weights());
-        Ok((outcome.total, outcome.base, outcome.risk, outcome.tau.map(Scalar::to_f64)))
+        Ok((outcome.total, outcome.base, outcome.risk, outcome.lambda, outcome.tau.map(Scalar::to_f64)))
     }
 
     #[expect(clippy::too_many_arguments, reason = "slices of one batch, each used on its own")]
