@@ -17,7 +17,10 @@ import cmrm
 from cmrm.torch import EnvelopeLoss
 from cmrm.torch.callbacks import BestEpoch
 
-FILTERED = {"filter_base": True, "running": 0.7, "limit": 1.0, "fade": (-0.3, 0.1), "start": 0.1}
+ARMS = {
+    "base": {"filter_base": False, "lam": 0.0},
+    "filtered": {"filter_base": True, "running": 0.7, "limit": 1.0, "fade": (-0.3, 0.2), "start": 0.1},
+}
 
 
 def train(loss, rows, validation, epochs):
@@ -55,7 +58,7 @@ def main():
     # A tenth of the rows chooses the epoch, by observed labels: their right ones are not known.
     held = len(observed) // 10
     rows, validation = (x_train[held:], observed[held:]), (x_train[:held], observed[:held])
-    for name, settings in [("base", {"lam": 0}), ("filtered", FILTERED)]:
+    for name, settings in ARMS.items():
         loss = EnvelopeLoss("cross_entropy", rows=len(rows[0]), **settings)
         model = train(loss, rows, validation, arguments.epochs)
         print(f"{name}: accuracy {accuracy(model, x_test, torch.as_tensor(y_test)):.3f}")

@@ -3,7 +3,8 @@
 use std::sync::{Mutex, TryLockError};
 
 use cmrm::envelope::{
-    Batch, Envelope, EnvelopeConfig, MarginKind, Objective, Preset, RowMemory, RunningMargins, Scratch, couple,
+    Batch, Envelope, EnvelopeConfig, MarginKind, Objective, Preset, RowMemory, RunningMargins, RunningTargets, Scratch,
+    couple,
 };
 use cmrm::error::{check_labels, check_length, check_row_weights};
 use cmrm::loss::{BaseLoss, Loss, LossConfig, Row, RowLoss};
@@ -89,8 +90,9 @@ impl EnvelopeKernel {
 
     /// Loss and gradient of a batch. `grad` gets the gradient by the logits, `rows` the margins and the weights.
     ///
-    /// Without a base loss the total is `λ·risk` alone. `active`: whether the envelope is on. `running`: the running margins of
-    /// the batch's rows, NaN where a row is met for the first time; they take in the batch's margins.
+    /// Without a base loss the total is `λ·risk` alone. `active`: whether the envelope is on. What is remembered of the
+    /// batch's rows takes in the batch: `running`, their running margins, NaN where a row is met for the first time, and
+    /// `targets`, the running targets of a loss that reads any.
     #[expect(clippy::too_many_arguments, reason = "Python's side names them")]
     fn evaluate<'py>(
         &self,
@@ -102,11 +104,13 @@ impl EnvelopeKernel {
         rows: &Bound<'py, PyAny>,
         active: bool,
         running: Option<&Bound<'py, PyAny>>,
+        targets: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Scalars> {
         match logits.cast::<PyArray2<f32>>() {
-            Ok(single) => self.evaluate_as(py, &self.single, single, labels, row_weights, grad, rows, active, running),
+            Ok(z) => self.evaluate_as(py, &self.single, z, labels, row_weights, grad, rows, active, running, targets),
             Err(_) => {
-                self.evaluate_as(py, &self.double, logits.cast()?, labels, row_weights, grad, rows, active, running)
+                let z = logits.cast()?;
+                self.evaluate_as(py, &self.double, z, labels, row_weights, grad, rows, active, running, targets)
             }
         }
     }
@@ -141,6 +145,7 @@ impl EnvelopeKernel {
         rows: &Bound<'py, PyAny>,
         active: bool,
         running: Option<&Bound<'py, PyAny>>,
+        targets: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Scalars> {
         let (logits, labels) = (logits.try_readonly()?, labels.as_slice().map_err(not_contiguous)?);
         let columns = logits.shape()[1];
@@ -152,13 +157,20 @@ impl EnvelopeKernel {
         let (grad, rows) = (grad.as_slice_mut().map_err(not_contiguous)?, rows.as_slice_mut().map_err(not_contiguous)?);
         let mut running = running.map(|v| PyResult::Ok(v.cast::<PyArray1<T>>()?.try_readwrite()?)).transpose()?;
         let mut running = running.as_mut().map(|v| v.as_slice_mut().map_err(not_contiguous)).transpose()?;
-        let mut memory = match (self.envelope.config().running, running.as_deref()) {
-            (Some(beta), Some(old)) => Some(remembered(beta, old)),
-            _ => None,
-        };
+        let mut targets = targets.map(|v| PyResult::Ok(v.cast::<PyArray2<T>>()?.try_readwrite()?)).transpose()?;
+        let mut targets = targets.as_mut().map(|v| v.as_slice_mut().map_err(not_contiguous)).transpose()?;
+        let mut memory = RowMemory::default();
+        if let (Some(beta), Some(old)) = (self.envelope.config().running, running.as_deref()) {
+            let margins = memory.running.insert(RunningMargins::new(old.len(), beta));
+            margins.margins_mut().copy_from_slice(old);
+        }
+        if let Some(old) = targets.as_deref().filter(|old| old.len() == matrix.values().len()) {
+            let remembered = memory.targets.insert(RunningTargets::new(labels.len(), columns));
+            remembered.targets_mut().copy_from_slice(old);
+        }
         let envelope = active.then_some(self.envelope);
         let mut work = || {
-            let memory = memory.as_mut();
+            let memory = Some(&mut memory);
             with_free(buffers, |buffers| match &self.base {
                 Some(loss) => {
                     buffers.evaluate(Objective { loss, envelope }, matrix, labels, row_weights, memory, grad, rows)
@@ -170,8 +182,12 @@ impl EnvelopeKernel {
             })
         };
         let scalars = if matrix.values().len() > LONG { detached(py, work) } else { work().map_err(refuse) }?;
-        if let (Some(margins), Some(running)) = (memory.and_then(|memory| memory.running), &mut running) {
-            running.copy_from_slice(margins.margins());
+        // The caller holds the memory of all rows; here was that of the batch's, in their order.
+        if let (Some(met), Some(running)) = (memory.running, &mut running) {
+            running.copy_from_slice(met.margins());
+        }
+        if let (Some(met), Some(targets)) = (memory.targets, &mut targets) {
+            targets.copy_from_slice(met.targets());
         }
         Ok(scalars)
     }
@@ -213,13 +229,6 @@ fn with_free<T: Default, R>(shared: &Mutex<Buffers<T>>, work: impl FnOnce(&mut B
     }
 }
 
-/// The memory of a batch's rows alone, in their order: the caller holds that of all rows.
-fn remembered<T: Scalar>(beta: f64, old: &[T]) -> RowMemory<T> {
-    let mut margins = RunningMargins::new(old.len(), beta);
-    margins.margins_mut().copy_from_slice(old);
-    RowMemory { running: Some(margins), ..RowMemory::default() }
-}
-
 impl<T: Scalar> Buffers<T> {
     #[expect(clippy::too_many_arguments, reason = "slices of one batch, each used on its own")]
     fn evaluate(
@@ -235,7 +244,8 @@ impl<T: Scalar> Buffers<T> {
         let Buffers { scratch, labels: indices, places, .. } = self;
         class_indices(labels, indices)?;
         let mut batch = Batch::new(logits, indices).with_row_weights(row_weights);
-        if memory.is_some() {
+        if memory.as_ref().is_some_and(|memory| memory.running.is_some() || memory.targets.is_some()) {
+            // Each row by its place in the batch: the memory is that of these rows alone.
             places.clear();
             places.extend((0..).take(labels.len()));
             batch = batch.with_identities(Some(places));

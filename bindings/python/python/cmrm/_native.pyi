@@ -92,6 +92,7 @@ class EnvelopeKernel:
         rows: _Floats,
         active: bool,
         running: _Floats | None,
+        targets: _Floats | None,
     ) -> tuple[float, float, float, float, float | None]: ...
     def couple(
         self,

@@ -18,7 +18,7 @@ pytestmark = [
 @pytest.mark.parametrize("base", ["cross_entropy", "sce", "elr"])
 def test_running_margins_on_the_card(base, compiled):
     torch._dynamo.reset()
-    settings = {"filter_base": True, "running": 0.7, "limit": 0.5, "fade": (-0.3, 0.9), "start": 0, "rows": 200}
+    settings = {"lam": 10, "filter_base": True, "running": 0.7, "limit": 0.5, "fade": (-0.3, 0.9), "start": 0, "rows": 200}
     plain, loss = (EnvelopeLoss(base, **settings).double() for _ in range(2))
     function = torch.compile(loss.cuda(), fullgraph=True) if compiled else loss.cuda()
     try:

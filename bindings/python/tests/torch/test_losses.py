@@ -20,7 +20,7 @@ def test_reference_values(backend):
     for record in records:
         logits = torch.tensor(record["logits"], dtype=torch.float64, requires_grad=True)
         settings = {name: value for name, value in record["params"].items() if name != "A"}
-        loss = EnvelopeLoss({"name": record["method"], **settings}, lam=0, start=0, backend=backend)
+        loss = EnvelopeLoss({"name": record["method"], **settings}, lam=0, filter_base=False, start=0, backend=backend)
         total = loss(logits, torch.tensor(record["labels"]))
         total.backward()
         assert total.item() == pytest.approx(record["total"], rel=1e-12)
@@ -42,7 +42,7 @@ def test_elr_by_reference_values():
 
 
 def test_elr_remembers_predictions():
-    loss = EnvelopeLoss("elr", lam=0, start=0)
+    loss = EnvelopeLoss("elr", lam=0, filter_base=False, start=0)
     labels, index = torch.tensor([0, 1]), torch.tensor([3, 1])
     target = torch.zeros(2, 3, dtype=torch.float64)
     for step in range(3):

@@ -89,7 +89,7 @@ def test_states_of_other_losses():
     with pytest.raises(RuntimeError, match="running_margins.values: expected a tensor of 1 dimensions, found \\(2, 2\\)"):
         loss.load_state_dict({"running_margins.values": torch.zeros(2, 2)})
     with pytest.raises(RuntimeError, match="running_margins"):
-        EnvelopeLoss(start=0).load_state_dict(loss.state_dict())
+        EnvelopeLoss(preset="paper").load_state_dict(loss.state_dict())
     elr = EnvelopeLoss("elr", start=0)
     elr.load_state_dict({"elr_targets.values": torch.zeros(6, 4)})
     with pytest.raises(ValueError, match="ELR's targets are held for 4 classes, but the logits have 3"):
@@ -126,7 +126,7 @@ def test_it_moves_with_its_module_and_is_no_buffer():
 @pytest.mark.parametrize("base", ["sce", "elr", torch.nn.CrossEntropyLoss(reduction="none")], ids=str)
 def test_one_graph_with_a_memory(base):
     torch._dynamo.reset()
-    settings = {**SETTINGS, "limit": 0.5, "fade": (-0.3, 0.9), "rows": 60}
+    settings = {**SETTINGS, "lam": 10, "limit": 0.5, "fade": (-0.3, 0.9), "rows": 60}
     plain, loss = EnvelopeLoss(base, backend="tensor", **settings).double(), EnvelopeLoss(base, **settings).double()
     compiled = torch.compile(loss, backend="aot_eager", fullgraph=True)
     for step, rows in enumerate([32, 48, 50]):

@@ -25,7 +25,7 @@ class Total(torch.autograd.Function):
         row_weights: Tensor | None,
         kernel: Any,
         active: bool,
-        running: Any,
+        remembered: Any,
         out: Any,
     ):
         grad = torch.empty_like(logits)
@@ -37,7 +37,7 @@ class Total(torch.autograd.Function):
             grad.numpy(),
             rows.numpy(),
             active,
-            running,
+            *remembered,
         )
         out._rows = rows
         # Neither an input nor an output, so it may be kept without ado.

@@ -79,9 +79,9 @@ class EnvelopeLoss(nn.Module):
     - ``running``: β in [0, 1) of the running margins ``M̄ ← β·M̄ + (1−β)·M`` that this filter reads, kept per row over
       the epochs; pass the rows' numbers as ``index`` for it
     - ``limit``: ρ; λ is lowered until the risk's gradient by the logits is at most ρ times the base loss's (sums of absolute
-      values over the batch); infinity for no limit
+      values over the batch)
     - ``fade``: a pair ``(margin, share)``: the envelope withdraws as far as fewer rows than this share have a margin below
-      this one, and is off where none has; ``False`` for no fade
+      this one, and is off where none has. ``False`` takes a preset's ``running``, ``limit`` or ``fade`` away.
     - ``start``: the first epoch with the envelope (an integer), or the share of all epochs before it (a float). Call
       :meth:`set_epoch` at the start of each epoch; without it the envelope is always on.
 
@@ -119,8 +119,8 @@ class EnvelopeLoss(nn.Module):
         ceiling: float | None = None,
         scale: str | None = None,
         filter_base: bool | None = None,
-        running: float | None = None,
-        limit: float | None = None,
+        running: float | Literal[False] | None = None,
+        limit: float | Literal[False] | None = None,
         fade: tuple[float, float] | dict[str, float] | Literal[False] | None = None,
         start: int | float | None = None,
         rows: int | None = None,
@@ -145,23 +145,20 @@ class EnvelopeLoss(nn.Module):
             "scope": scope,
             "scale": scale,
             "filter_base": None if filter_base is None else bool(filter_base),
-            "running": running,
-            "fade": None if fade is False else _settings.fade(fade),
             "start": _settings.start(start),
         }
         overrides = {name: _settings.plain(name, value) for name, value in overrides.items() if value is not None}
-        # What switches a preset's setting off.
-        for name, value in [("ceiling", ceiling), ("limit", limit)]:
+        if ceiling is not None:
+            overrides["ceiling"] = None if ceiling == math.inf else _settings.plain("ceiling", ceiling)
+        for name, value in [("running", running), ("limit", limit), ("fade", _settings.fade(fade))]:
             if value is not None:
-                overrides[name] = None if value == math.inf else _settings.plain(name, value)
-        if fade is False:
-            overrides["fade"] = None
+                # False takes a preset's setting away.
+                overrides[name] = None if value is False else _settings.plain(name, value)
         counts = [] if class_counts is None else [float(count) for count in class_counts]
-        elr = _settings.elr(base)
-        named = None if callable(base) or elr else json.dumps(base)
+        named = None if callable(base) else json.dumps(base)
         self._kernel = EnvelopeKernel(named, counts, preset, json.dumps(overrides))
         loss, envelope = (json.loads(settings) for settings in self._kernel.settings())
-        self.base = base if callable(base) else elr or loss
+        self.base = base if callable(base) else loss
         self.config: dict[str, Any] = envelope
         """The resolved settings, under the names of configuration files."""
         offsets = self._kernel.offsets()
@@ -170,10 +167,11 @@ class EnvelopeLoss(nn.Module):
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
             raise ValueError(f"rows = {rows!r} is out of range: expected the number of training rows, at least 1")
         self.running_margins = None if envelope["running"] is None else RowMemory("running margins", rows, math.nan)
-        self.elr_targets = RowMemory("ELR's targets", rows, 0.0, columns=True) if elr else None
-        # The kernel knows neither ELR nor what a loss of the user's own does to the gradient.
+        remembers = isinstance(self.base, dict) and self.base["name"] == "elr"
+        self.elr_targets = RowMemory("ELR's targets", rows, 0.0, columns=True) if remembers else None
+        # The kernel cannot weigh a loss of the user's own, and does not know its gradient.
         filters = envelope["filter_base"] or any(envelope[name] is not None for name in ("limit", "fade"))
-        self._tensors_only = backend == "tensor" or bool(elr) or (callable(base) and filters)
+        self._tensors_only = backend == "tensor" or (callable(base) and filters)
         self.sync_quantile = sync_quantile
         self.process_group = process_group
         self.backend = backend
@@ -239,6 +237,8 @@ class EnvelopeLoss(nn.Module):
             or not (logits.is_cpu and labels.is_cpu)
             or torch.compiler.is_compiling()
         ):
+            if self.backend == "auto" and logits.is_cpu and not (self.sync_quantile or torch.compiler.is_compiling()):
+                self._check_numbers(logits, labels, row_weights)
             return self._on_tensors(logits, labels, row_weights, index)
         last = Last()
         logits, labels = logits.contiguous(), labels.contiguous()
@@ -255,13 +255,25 @@ class EnvelopeLoss(nn.Module):
     def _fused(
         self, logits: Tensor, labels: Tensor, row_weights: Tensor | None, index: Tensor | None, last: Last
     ) -> Tensor:
-        """The kernel's total; it gets and gives back the running margins of the batch's rows alone."""
-        if index is None or self.running_margins is None:
-            return _fused.Total.apply(logits, labels, row_weights, self._kernel, self.active, None, last)
-        running = self.running_margins.read(index, logits.detach()[:, 0])
-        total = _fused.Total.apply(logits, labels, row_weights, self._kernel, self.active, running.numpy(), last)
-        self.running_margins.write(index, running)
+        """The kernel's total; it gets and gives back what is remembered of the batch's rows alone."""
+        memories = (None, None) if index is None else (self.running_margins, self.elr_targets)
+        # A margin a row, a row of probabilities a row.
+        likes = logits.detach()[:, 0], logits.detach()
+        entries = [None if memory is None else memory.read(index, like) for memory, like in zip(memories, likes)]
+        arrays = [None if each is None else each.numpy() for each in entries]
+        total = _fused.Total.apply(logits, labels, row_weights, self._kernel, self.active, arrays, last)
+        for memory, each in zip(memories, entries):
+            if memory is not None:
+                memory.write(index, each)
         return total
+
+    def _check_numbers(self, logits: Tensor, labels: Tensor, row_weights: Tensor | None) -> None:
+        """Where the kernel could work, what it refuses is refused, in its words."""
+        fine = logits.isfinite().all() & (labels >= 0).all() & (labels < logits.shape[1]).all()
+        if row_weights is not None:
+            fine = fine & row_weights.isfinite().all() & (row_weights >= 0).all() & (row_weights.sum() > 0)
+        if not fine:
+            self._fused(logits.detach().contiguous(), labels.contiguous(), row_weights, None, Last())
 
     def _around(
         self, base: Any, logits: Tensor, labels: Tensor, row_weights: Tensor | None, index: Tensor | None, last: Last

@@ -45,8 +45,9 @@ def rows_of(
         epsilon = base["epsilon"]
         losses = -(1 - epsilon) * at_label(log_probabilities) - epsilon * log_probabilities.mean(1)
     elif base["name"] == "elr" and targets is not None:
-        agreement = (log_probabilities.exp() * targets).sum(1)
-        losses = base["lambda"] * torch.log1p(-agreement) - at_label(log_probabilities)
+        # 1 − ⟨s, t⟩ without a difference of numbers that are nearly equal.
+        apart = (log_probabilities.exp() * (1 - targets)).sum(1)
+        losses = base["lambda"] * apart.log() - at_label(log_probabilities)
     else:
         losses = _of_log_probability(base, at_label(log_probabilities))
     if margin == "loss":

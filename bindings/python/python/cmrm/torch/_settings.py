@@ -16,10 +16,10 @@ def start(value: Any) -> dict[str, Any] | None:
     return {"epoch": value} if isinstance(value, int) else {"fraction": value}
 
 
-def fade(value: Any) -> dict[str, Any] | None:
+def fade(value: Any) -> Any:
     """A dictionary, or a pair of margin and share."""
-    if value is None:
-        return None
+    if value is None or value is False:
+        return value
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         value = {"margin": value[0], "share": value[1]}
     if not isinstance(value, dict):
@@ -35,36 +35,3 @@ def plain(name: str, value: Any) -> Any:
     if not math.isfinite(number):
         raise ValueError(f"{name} = {number} is out of range: expected a finite number")
     return number
-
-
-def elr(base: Any) -> dict[str, Any] | None:
-    """Early-learning regularisation, ``"elr"``, ``"elr:2"`` or a dictionary; ``None`` for any other base loss.
-
-    The loss remembers a row of probabilities for each training row, which Python holds.
-    """
-    given = {}
-    if isinstance(base, str):
-        name, _, number = base.partition(":")
-        if number:
-            given["lambda"] = number
-    elif isinstance(base, dict):
-        given = dict(base)
-        name = given.pop("name", "")
-    else:
-        return None
-    if name != "elr":
-        return None
-    settings = {"lambda": 3.0, "beta": 0.7}
-    for field, value in given.items():
-        if field not in settings:
-            raise ValueError(f"base: unknown field `{field}`, expected `lambda` or `beta`")
-        try:
-            settings[field] = float(value)
-        except (TypeError, ValueError):
-            raise ValueError(f"'{value}' is not a number") from None
-    weight, beta = settings["lambda"], settings["beta"]
-    if not (math.isfinite(weight) and weight >= 0):
-        raise ValueError(f"lambda of elr = {weight:g} is out of range: expected a finite number, at least 0")
-    if not 0 <= beta < 1:
-        raise ValueError(f"beta of elr = {beta:g} is out of range: expected a number in [0, 1)")
-    return {"name": "elr", **settings}
