@@ -4,7 +4,6 @@ use cmrm::envelope::Start;
 use cmrm_data::LabelOptions;
 use cmrm_fit::{Fit, FitConfig, FitOutcome, Loaded, Part, Prepared, RowOrder, Split, arms};
 use cmrm_train::Stop;
-use cmrm_train::schedule::ScheduleConfig;
 use cmrm_train::train::{Term, TrainConfig, Trainer, Waypoint};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -65,7 +64,8 @@ fn one_pass(
     passes: u64,
     stop: &Stop,
 ) -> Result<(FitOutcome, Waypoint<f32>), cmrm_fit::Error> {
-    let on = passes >= config.envelope().start.first_epoch(config.epochs()) as u64;
+    let waits = config.epochs().map_or(0, |epochs| config.envelope().start.first_epoch(epochs));
+    let on = passes >= waits as u64;
     let mut arms = arms(config);
     for arm in &mut arms {
         match &mut arm.term {
@@ -75,9 +75,7 @@ fn one_pass(
         }
     }
     let seed = config.seed.wrapping_add(passes);
-    // How many passes will come is not known, so that no rate can fall towards the last.
-    let steady = FitConfig { schedule: ScheduleConfig::default(), ..config.clone() };
-    let settings = TrainConfig { epochs: 1, seed, ..steady.train_config() };
+    let settings = TrainConfig { epochs: 1, seed, ..config.train_config() };
     let fit = Fit::of(config.clone(), rows);
     let train = &fit.rows().train;
     let mut trainer = Trainer::new(settings, arms, train.data.classes.len(), train.examples()?, None)?;

@@ -195,6 +195,8 @@ def test_it_works_in_pipelines_and_searches(noisy):
         ({"epochs": 0}, ValueError, "epochs = 0 is out of range"),
         ({"epochs": 2.5}, TypeError, "epochs: expected a whole number"),
         ({"epochs": -1}, ValueError, "epochs = -1 is out of range"),
+        ({"steps": 100}, ValueError, "both epochs = 3 and steps = 100 are given"),
+        ({"epochs": None, "steps": 0}, ValueError, "steps = 0 is out of range"),
         ({"alpha": 2.0}, ValueError, "alpha = 2 is out of range"),
         ({"alpha": float("nan")}, ValueError, "alpha = nan is out of range"),
         ({"model": "forest"}, ValueError, "unknown variant `forest`"),
@@ -204,7 +206,7 @@ def test_it_works_in_pipelines_and_searches(noisy):
         ({"hidden": (0,)}, ValueError, "hidden width = 0 is out of range"),
         ({"validation_share": 1.0}, ValueError, "validation-share = 1 is out of range"),
         ({"schedule": "linear"}, ValueError, "unknown schedule 'linear': expected constant or cosine"),
-        ({"schedule": None}, TypeError, "schedule: expected a text"),
+        ({"schedule": 1}, TypeError, "schedule: expected a text"),
         ({"random_state": "yes"}, TypeError, "random_state: expected"),
         ({"learning_rate": 1e30, "optimiser": "sgd"}, ValueError, "stopped in epoch"),
         ({"model": "svm", "loss": "hinge"}, ValueError, "two classes"),
@@ -229,6 +231,15 @@ def test_without_tqdm_there_are_lines(noisy, capsys, monkeypatch):
     assert lines[-1] == "cmrm: epoch 20/20" and len(lines) == 10
 
 
+def test_steps_become_epochs_by_the_rows(noisy):
+    X, labels, *_ = noisy
+    model = cmrm.CMRMClassifier(steps=100, hidden=(8,)).fit(X, labels)
+    batches = -(-model.trained_on_.sum() // 128)
+    assert f"epochs = {max(15, -(-100 // batches))}\n" in model.config_ and "steps" not in model.config_
+    search = cmrm.CMRMClassifierCV(steps=100, hidden=(8,), folds=2, lambdas=[1.0], alphas=[0.5], temperatures=[0.2])
+    assert search.fit(X, labels).best_params_["epochs"] >= 3
+
+
 def test_a_linear_model_is_fitted_to_its_optimum(noisy):
     X, labels, y, _ = noisy
     model = cmrm.CMRMClassifier(model="linear").fit(X, labels)
@@ -236,8 +247,8 @@ def test_a_linear_model_is_fitted_to_its_optimum(noisy):
     assert settings["optimiser"] == '"lbfgs"'
     # Chosen on the rows: one, ten or a hundred over their number.
     assert any(abs(float(settings["l2"]) * model.trained_on_.sum() - strength) < 0.01 * strength for strength in (1, 10, 100))
-    # Forty epochs of Adam, the default before, end far from the optimum.
-    passes = cmrm.CMRMClassifier(model="linear", optimiser="adam").fit(X, labels)
+    # Forty epochs of Adam end far from the optimum.
+    passes = cmrm.CMRMClassifier(model="linear", optimiser="adam", epochs=40, schedule="constant").fit(X, labels)
     assert model.score(X, y) > passes.score(X, y) + 0.03
     assert not any("ignores" in note for note in model.notes_)
     # A given value stays, and what L-BFGS ignores is said.

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use cmrm::envelope::Preset;
 use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
-use cmrm_fit::{ModelKind, OptimiserKind};
+use cmrm_fit::{Keep, ModelKind, OptimiserKind};
 
 /// Where help shows the flags of every command.
 const GLOBAL: &str = "Global options";
@@ -156,9 +156,12 @@ pub struct ModelArgs {
     /// Optimiser [default: lbfgs for a linear model, else adam]; an epoch of lbfgs is one iteration over all rows.
     #[arg(long)]
     pub optimiser: Option<OptimiserKind>,
-    /// Passes over the rows [default: 40; for a linear model with lbfgs, up to 1000 iterations].
+    /// Passes over the rows [default: as many as --steps needs; for a linear model with lbfgs, up to 1000 iterations].
     #[arg(long)]
     pub epochs: Option<usize>,
+    /// Optimiser steps to train for, in whole epochs, at least 15 and at most 500; not for lbfgs [default: 2000].
+    #[arg(long)]
+    pub steps: Option<usize>,
     /// Stop lbfgs when no gradient entry exceeds this [default: 0.0001].
     #[arg(long)]
     pub tolerance: Option<f64>,
@@ -171,8 +174,12 @@ pub struct ModelArgs {
     /// Penalty on the weights [default: chosen by cross-validation for a linear model with lbfgs, else 0].
     #[arg(long)]
     pub l2: Option<f64>,
-    /// Keep the epoch with the best accuracy on observed validation labels, and stop after this many epochs without a
-    /// better one; both count from the epoch in which the envelope starts.
+    /// Epoch whose model is kept: the last, or the best by accuracy on observed validation labels, none before the envelope
+    /// starts [default: best with 50 validation rows or more, else last; last with lbfgs].
+    #[arg(long, value_name = "EPOCH")]
+    pub keep: Option<Keep>,
+    /// Keep the best epoch, and stop after this many epochs without a better one, counted from the start of the envelope
+    /// [default: 0, never stop early].
     #[arg(long, value_name = "EPOCHS")]
     pub patience: Option<usize>,
     /// Fill in missing cells and NaN instead of refusing them.

@@ -63,7 +63,11 @@ fn apply(config: &mut FitConfig, read: &ReadArgs, model: &ModelArgs) {
     set_optional!(config, read, label, labels, id, delimiter);
     config.no_header |= read.no_header;
     set!(config, model, preset, loss, model, hidden, tolerance, batch, learning_rate, seed);
-    set_optional!(config, model, lambda, alpha, temperature, start, optimiser, epochs, l2, patience);
+    if model.epochs.is_some() || model.steps.is_some() {
+        // Either says how long; a flag takes the place of whichever the file has.
+        (config.epochs, config.steps) = (model.epochs, model.steps);
+    }
+    set_optional!(config, model, lambda, alpha, temperature, start, optimiser, l2, keep, patience);
     config.hold_out_unlabelled |= model.hold_out_unlabelled;
     if model.impute {
         config.preprocess.missing = MissingCells::Impute;

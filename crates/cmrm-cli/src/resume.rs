@@ -78,7 +78,8 @@ pub fn begun(args: &FitArgs, wanted: Begun) -> Result<Option<(RunDir, FitConfig)
 }
 
 /// The settings to go on with: the run's `own`, which those `asked` for must be, and the data where it is now. While a
-/// run is unfinished its data may have moved, since its contents are compared ([`DataStamp`]).
+/// run is unfinished its data may have moved, since its contents are compared ([`DataStamp`]). What rows decide stays as it
+/// was asked for, until they are known and [`agree_on_rows`] compares it.
 pub fn agree(run: &RunDir, own: &FitConfig, asked: FitConfig, args: &FitArgs, begun: Begun) -> Result<FitConfig> {
     // What the settings leave open is what the run decided when it began.
     let (own, asked) = (&own.resolved(), asked.resolved());
@@ -91,12 +92,25 @@ pub fn agree(run: &RunDir, own: &FitConfig, asked: FitConfig, args: &FitArgs, be
         ..to.clone()
     };
     let compared = if !finished || same_places(own, &asked) { places(own, &asked) } else { asked.clone() };
+    let compared =
+        FitConfig { epochs: asked.epochs.or(own.epochs), steps: own.steps, keep: asked.keep.or(own.keep), ..compared };
     // The settings of `--auto` were found when the run began; they are one of those it tries.
     let found = args.auto && auto_candidates(&compared)?.iter().any(|candidate| candidate.config == *own);
     if !found {
         refuse_difference(run, own, &compared, begun)?;
     }
-    Ok(places(&asked, own))
+    Ok(by_rows(&asked, &places(&asked, own)))
+}
+
+/// Refuses to go on with other settings than the run's `own` where rows decide them.
+pub fn agree_on_rows(run: &RunDir, own: &FitConfig, decided: &FitConfig, begun: Begun) -> Result<()> {
+    let own = own.resolved();
+    refuse_difference(run, &own, &by_rows(decided, &own), begun)
+}
+
+/// The settings that rows may decide as `from` has them, the others as `to` does.
+fn by_rows(from: &FitConfig, to: &FitConfig) -> FitConfig {
+    FitConfig { epochs: from.epochs, steps: from.steps, keep: from.keep, ..to.clone() }
 }
 
 /// Refuses settings that differ, and names the first of them.

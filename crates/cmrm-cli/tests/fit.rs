@@ -200,7 +200,7 @@ fn a_linear_model_is_fitted_to_its_optimum_with_a_penalty_that_the_rows_decide()
     // Whoever sets a value has it.
     let told = [&linear[..], &["--optimiser", "adam", "--l2", "0.5", "--tolerance", "0.01", "--dry-run"]].concat();
     let told = succeed(folder.path(), &told);
-    for line in ["optimiser = \"adam\"", "epochs = 40", "l2 = 0.5", "tolerance = 0.01"] {
+    for line in ["optimiser = \"adam\"", "steps = 2000", "l2 = 0.5", "tolerance = 0.01"] {
         assert!(told.lines().any(|l| l == line), "{line} is not in\n{told}");
     }
 }

@@ -13,47 +13,7 @@ use cmrm_train::train::{ClassWeights, Method, Selection, TrainConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-
-/// Which model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum ModelKind {
-    /// Hidden layers with ReLU.
-    Mlp,
-    /// Linear softmax.
-    Linear,
-    /// Linear support vector machine, for two classes.
-    Svm,
-    /// Cosine of features and class vectors.
-    Cosine,
-}
-
-/// Which optimiser.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum OptimiserKind {
-    /// Adam.
-    Adam,
-    /// Adam with decay apart from the gradient.
-    Adamw,
-    /// Gradient descent with momentum 0.9.
-    Sgd,
-    /// L-BFGS on all rows at once.
-    Lbfgs,
-}
-
-/// In which order rows are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RowOrder {
-    /// As they stand in the data.
-    #[default]
-    Given,
-    /// By what they hold: the same rows in another order give the same bits.
-    Content,
-}
+use crate::kinds::{Keep, ModelKind, OptimiserKind, RowOrder};
 
 /// Everything that decides the result of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -135,6 +95,9 @@ pub struct FitConfig {
     /// Passes over the rows, or the most iterations of L-BFGS; those of the model if absent ([`FitConfig::epochs`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epochs: Option<usize>,
+    /// Steps of the optimiser, in place of epochs: the rows decide how many epochs that is ([`FitConfig::for_rows`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
     /// L-BFGS ends when no entry of the gradient is larger. The gradient is that of the mean loss of a row plus the penalty.
     pub tolerance: f64,
     /// Rows in a batch; 0 for all at once.
@@ -150,15 +113,19 @@ pub struct FitConfig {
     pub clip_norm: Option<f64>,
     /// Whether classes weigh alike.
     pub balance_classes: bool,
-    /// Epochs without a better one before the training ends; the best is kept.
+    /// Which epoch's model is kept; as the model and the rows have it if absent ([`FitConfig::keep`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Keep>,
+    /// Epochs without a better one before the training ends, 0 for no early end; the best is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patience: Option<usize>,
     /// Seed of splits, noise, weights and order.
     pub seed: u64,
     /// Base loss.
     pub loss: LossConfig,
-    /// How the learning rate changes.
-    pub schedule: ScheduleConfig,
+    /// How the learning rate changes; as the model's training does if absent ([`FitConfig::schedule`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleConfig>,
     /// How columns become numbers.
     pub preprocess: PreprocessOptions,
 }
@@ -195,16 +162,18 @@ impl Default for FitConfig {
             optimiser: None,
             learning_rate: 1e-3,
             epochs: None,
+            steps: None,
             tolerance: 1e-4,
             batch: 128,
             l2: None,
             weight_decay: 0.0,
             clip_norm: None,
             balance_classes: false,
+            keep: None,
             patience: None,
             seed: 0,
             loss: LossConfig::CrossEntropy,
-            schedule: ScheduleConfig::default(),
+            schedule: None,
             preprocess: PreprocessOptions::default(),
         }
     }
@@ -226,7 +195,7 @@ impl FitConfig {
         })
     }
 
-    /// The settings as TOML; of those that depend on the model only a penalty that rows are to decide is left open.
+    /// The settings as TOML; only what rows are to decide is left open.
     pub fn to_toml(&self) -> Result<String> {
         toml::to_string(&self.resolved()).map_err(|error| Error::Internal(format!("settings as TOML: {error}")))
     }
@@ -242,6 +211,17 @@ impl FitConfig {
         }
         if self.test.is_some() && self.test_share.is_some_and(|share| share > 0.0) {
             return Err(Error::refused("both a test file and a test-share are given; leave one out"));
+        }
+        if let (Some(epochs), Some(steps)) = (self.epochs, self.steps) {
+            return Err(Error::refused(format!("both epochs = {epochs} and steps = {steps} are given; leave one out")));
+        }
+        if let (Some(Keep::Last), Some(patience)) = (self.keep, self.patience) {
+            return Err(Error::refused(format!(
+                "patience = {patience} keeps the best epoch, which keep = \"last\" forbids; leave one out"
+            )));
+        }
+        if self.steps == Some(0) {
+            return Err(Error::refused("steps = 0 is out of range: expected at least 1"));
         }
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
             let found = self.tolerance;
@@ -273,7 +253,8 @@ impl FitConfig {
         let unused: Vec<&str> = [
             ("learning-rate", self.learning_rate != usual.learning_rate),
             ("batch", self.batch != usual.batch),
-            ("schedule", self.schedule != usual.schedule),
+            ("steps", self.steps.is_some()),
+            ("schedule", self.schedule.as_ref().is_some_and(|schedule| *schedule != ScheduleConfig::default())),
             ("weight-decay", self.weight_decay != usual.weight_decay),
             ("clip-norm", self.clip_norm != usual.clip_norm),
         ]
@@ -338,18 +319,21 @@ impl FitConfig {
             _ => Method::Stochastic {
                 optimiser,
                 learning_rate: self.learning_rate,
-                schedule: self.schedule.clone(),
+                schedule: self.schedule(),
                 batch_rows: (self.batch > 0).then_some(self.batch),
             },
         };
         TrainConfig {
             model: ModelConfig { hidden, head, dropout: self.dropout, init },
             method,
-            epochs: self.epochs(),
+            epochs: self.epochs().unwrap_or(UNDECIDED_EPOCHS),
             l2: self.l2().unwrap_or(UNDECIDED_L2),
             clip: self.clip_norm.map(Clip::Norm),
             class_weights: if self.balance_classes { ClassWeights::Balanced } else { ClassWeights::Equal },
-            selection: self.patience.map_or(Selection::Last, |patience| Selection::Best { patience }),
+            selection: match self.keep() {
+                Some(Keep::Best) => Selection::Best { patience: self.patience.unwrap_or(0) },
+                Some(Keep::Last) | None => Selection::Last,
+            },
             seed: self.seed,
             keep_history: false,
         }
@@ -359,6 +343,9 @@ impl FitConfig {
 /// A step that lowers the loss is found in a few evaluations or, at one of the envelope's kinks, not at all: there the
 /// engine's own patience took twice as long as everything before.
 const SEARCH_EVALUATIONS: u64 = 8;
+
+/// Stands in for epochs that rows are to decide, as long as they have not.
+const UNDECIDED_EPOCHS: usize = 1;
 
 /// Stands in for a penalty that rows are to decide, as long as they have not.
 const UNDECIDED_L2: f64 = 0.01;

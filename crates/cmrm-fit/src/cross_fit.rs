@@ -11,8 +11,10 @@ use rayon::prelude::*;
 
 use crate::arms::arms;
 use crate::config::FitConfig;
+use crate::defaults::ENOUGH_TO_CHOOSE;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
+use crate::kinds::Keep;
 use crate::memory::{Need, Room, doubt_about_classes};
 use crate::part::Part;
 use crate::prepare::{Loaded, Prepared, encode_labels, known_labels, learn_preprocessing};
@@ -74,6 +76,12 @@ impl<'a> CrossFit<'a> {
         &self.arm.name
     }
 
+    /// Epochs of the training of one fold, which those of the others equal but for a row's difference in size.
+    pub fn epochs(&self) -> usize {
+        let rows = self.folds.training(0).len();
+        self.config.for_rows(rows, 0).epochs().unwrap_or_default()
+    }
+
     /// A word on labels that are hardly classes.
     pub fn doubt(&self) -> Option<String> {
         doubt_about_classes(self.labelled.rows.len(), self.labelled.labels.classes.len())
@@ -129,15 +137,18 @@ impl<'a> CrossFit<'a> {
         Ok(in_words(&notes))
     }
 
-    /// The rows to learn from, rows to stop by if stopping early was asked for, and the fold as test rows.
+    /// The rows to learn from, rows to choose the epoch by where a fit would choose it, and the fold as test rows.
     fn split(&self, fold: usize) -> Result<Split> {
         let (outside, test) = (self.folds.training(fold), self.folds.held(fold));
-        if self.config.patience.is_none() {
-            return Ok(Split { train: outside, validation: Vec::new(), test });
-        }
+        let asked = self.config.keep();
         let labels = &self.labelled.labels;
         let own: Vec<u32> = outside.iter().map(|&row| labels.indices[row]).collect();
-        let split = draw(&own, &labels.classes, 0.0, self.config.validation_share, self.config.seed)?;
+        let share = if asked == Some(Keep::Last) { 0.0 } else { self.config.validation_share };
+        let split = draw(&own, &labels.classes, 0.0, share, self.config.seed)?;
+        // Nothing but the choice needs them here: too few to choose by are better learned from.
+        if asked.is_none() && split.validation.len() < ENOUGH_TO_CHOOSE {
+            return Ok(Split { train: outside, validation: Vec::new(), test });
+        }
         let rows = |part: &[usize]| part.iter().map(|&at| outside[at]).collect();
         Ok(Split { train: rows(&split.train), validation: rows(&split.validation), test })
     }

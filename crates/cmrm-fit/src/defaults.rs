@@ -2,28 +2,45 @@
 
 use cmrm::envelope::Preset;
 use cmrm::loss::LossConfig;
+use cmrm_train::schedule::{Advance, Decay, ScheduleConfig};
 
-use crate::config::{FitConfig, ModelKind, OptimiserKind};
+use crate::config::FitConfig;
+use crate::kinds::{Keep, ModelKind, OptimiserKind};
 
 /// How a model is trained where nothing is said.
 struct Defaults {
     optimiser: OptimiserKind,
-    epochs: usize,
+    /// The most iterations of L-BFGS; nothing where steps count.
+    epochs: Option<usize>,
     /// Penalty on the weights; nothing where the rows decide ([`crate::with_penalty`]).
     l2: Option<f64>,
     /// Weight of the envelope `robust`; that of the preset if absent.
     robust: Option<f64>,
 }
 
-/// A network stops early on purpose: the further it goes, the more wrong labels it has learned by heart.
-const IN_PASSES: Defaults = Defaults { optimiser: OptimiserKind::Adam, epochs: 40, l2: Some(0.0), robust: None };
+/// A network learns by steps: a small table takes more passes than a large one to learn as much.
+const IN_PASSES: Defaults = Defaults { optimiser: OptimiserKind::Adam, epochs: None, l2: Some(0.0), robust: None };
+
+/// Fewest validation rows that an epoch is chosen by: of fewer, chance would choose. Where a tenth is held back, a table of
+/// about 500 rows has them.
+pub(crate) const ENOUGH_TO_CHOOSE: usize = 50;
+
+/// Steps of the optimiser where neither these nor epochs are given.
+const STEPS: usize = 2000;
+/// Fewest epochs that steps become: a large table is seen more than once or twice, so that the envelope has passes to act in.
+const FEWEST_EPOCHS: usize = 15;
+/// Most epochs that steps become: a tiny table is learned by heart long before its steps are used up.
+const MOST_EPOCHS: usize = 500;
+/// Passes where steps cannot say: of chunks, whose rows are not known beforehand, and of L-BFGS on a network, where a pass is
+/// an iteration.
+const PASSES: usize = 40;
 
 /// A linear model has one optimum, and L-BFGS finds it; the tolerance is met long before the iterations are used up. The
 /// penalty, not an early end, keeps wrong labels from being learned by heart. At the optimum many rows are in doubt because
 /// no line can separate them, not because their labels are wrong; the full weight of `robust` would give them all up.
 /// `research/peers/linear` measures both against scikit-learn.
 const TO_THE_OPTIMUM: Defaults =
-    Defaults { optimiser: OptimiserKind::Lbfgs, epochs: 1000, l2: None, robust: Some(3.0) };
+    Defaults { optimiser: OptimiserKind::Lbfgs, epochs: Some(1000), l2: None, robust: Some(3.0) };
 
 impl FitConfig {
     /// The optimiser.
@@ -31,14 +48,35 @@ impl FitConfig {
         self.optimiser.unwrap_or(self.defaults().optimiser)
     }
 
-    /// Passes over the rows, or the most iterations of L-BFGS.
-    pub fn epochs(&self) -> usize {
-        self.epochs.unwrap_or(self.defaults().epochs)
+    /// Passes over the rows, or the most iterations of L-BFGS; nothing as long as [`FitConfig::steps`] count and the rows
+    /// are not known ([`FitConfig::for_rows`]).
+    pub fn epochs(&self) -> Option<usize> {
+        self.epochs.or(self.defaults().epochs)
+    }
+
+    /// Steps of the optimiser to train for; nothing where epochs say how long.
+    pub fn steps(&self) -> Option<usize> {
+        if self.epochs().is_some() { None } else { Some(self.steps.unwrap_or(STEPS)) }
     }
 
     /// Penalty on the weights; nothing as long as the rows are to decide ([`crate::with_penalty`]).
     pub fn l2(&self) -> Option<f64> {
         self.l2.or(self.defaults().l2)
+    }
+
+    /// Which epoch's model is kept; nothing as long as the rows are to decide ([`FitConfig::for_rows`]). L-BFGS goes to the
+    /// optimum, so that its last iteration is the one to keep.
+    pub fn keep(&self) -> Option<Keep> {
+        let asked = self.keep.or(self.patience.map(|_| Keep::Best));
+        asked.or((self.optimiser() == OptimiserKind::Lbfgs).then_some(Keep::Last))
+    }
+
+    /// How the learning rate changes. In passes it falls to zero, step by step: the last steps, which would learn wrong labels
+    /// by heart, are the smallest.
+    pub fn schedule(&self) -> ScheduleConfig {
+        let falling =
+            ScheduleConfig { decay: Decay::Cosine { floor_fraction: 0.0 }, warmup_epochs: 0, advance: Advance::Step };
+        self.schedule.clone().unwrap_or(falling)
     }
 
     /// Weight of the envelope where none is given.
@@ -49,7 +87,35 @@ impl FitConfig {
 
     /// The same settings with everything that needs no rows decided.
     pub fn resolved(&self) -> FitConfig {
-        FitConfig { optimiser: Some(self.optimiser()), epochs: Some(self.epochs()), l2: self.l2(), ..self.clone() }
+        FitConfig {
+            optimiser: Some(self.optimiser()),
+            epochs: self.epochs(),
+            steps: self.steps(),
+            l2: self.l2(),
+            keep: self.keep(),
+            // L-BFGS has no rate.
+            schedule: if self.optimiser() == OptimiserKind::Lbfgs {
+                self.schedule.clone()
+            } else {
+                Some(self.schedule())
+            },
+            ..self.clone()
+        }
+    }
+
+    /// The same settings with everything decided that the numbers of rows to train on and to validate by decide: steps become
+    /// whole epochs, and the best of these is kept where there are rows enough to tell.
+    #[must_use]
+    pub fn for_rows(&self, train: usize, validation: usize) -> FitConfig {
+        let batches = if self.batch == 0 { 1 } else { train.div_ceil(self.batch).max(1) };
+        let of_steps = |steps: usize| steps.div_ceil(batches).clamp(FEWEST_EPOCHS, MOST_EPOCHS);
+        let of_rows = if validation >= ENOUGH_TO_CHOOSE { Keep::Best } else { Keep::Last };
+        FitConfig {
+            epochs: self.epochs().or(self.steps().map(of_steps)),
+            steps: None,
+            keep: self.keep().or(Some(of_rows)),
+            ..self.clone()
+        }
     }
 
     /// The same settings for rows that come in chunks, each of them seen once: what was left open is that of training in
@@ -57,8 +123,14 @@ impl FitConfig {
     pub fn in_passes(&self) -> FitConfig {
         FitConfig {
             optimiser: self.optimiser.or(Some(IN_PASSES.optimiser)),
-            epochs: self.epochs.or(Some(IN_PASSES.epochs)),
+            epochs: self.epochs.or(Some(PASSES)),
+            steps: None,
             l2: self.l2.or(IN_PASSES.l2),
+            // No rows are held back to choose by.
+            keep: Some(Keep::Last),
+            patience: None,
+            // How many passes will come is not known, so that no rate can fall towards the last.
+            schedule: Some(ScheduleConfig::default()),
             ..self.clone()
         }
     }
@@ -66,7 +138,10 @@ impl FitConfig {
     /// The hinge has kinks, which L-BFGS cannot pass; a linear model with another optimiser is trained in passes.
     fn defaults(&self) -> Defaults {
         let smooth = self.model == ModelKind::Linear && self.loss != LossConfig::Hinge;
-        let wanted = self.optimiser.is_none_or(|optimiser| optimiser == OptimiserKind::Lbfgs);
-        if smooth && wanted { TO_THE_OPTIMUM } else { IN_PASSES }
+        match self.optimiser {
+            None | Some(OptimiserKind::Lbfgs) if smooth => TO_THE_OPTIMUM,
+            Some(OptimiserKind::Lbfgs) => Defaults { epochs: Some(PASSES), ..IN_PASSES },
+            _ => IN_PASSES,
+        }
     }
 }

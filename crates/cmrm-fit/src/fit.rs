@@ -7,8 +7,9 @@ use cmrm_train::Stop;
 use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
 
 use crate::arms::arms;
-use crate::config::{FitConfig, ModelKind};
+use crate::config::FitConfig;
 use crate::error::{Error, Result};
+use crate::kinds::ModelKind;
 use crate::memory::{Need, Room};
 use crate::outcome::FitOutcome;
 use crate::penalty::with_penalty;
@@ -46,16 +47,18 @@ impl Fit {
 
     /// Of rows that are prepared already.
     pub fn of(config: FitConfig, rows: Prepared) -> Self {
+        let config = config.for_rows(rows.train.data.len(), rows.validation.data.len());
         Fit { arms: arms(&config), config, rows: Arc::new(rows) }
     }
 
     /// The same rows with other settings for the training.
     #[must_use]
     pub fn with_config(self, config: FitConfig) -> Self {
+        let config = config.for_rows(self.rows.train.data.len(), self.rows.validation.data.len());
         Fit { arms: arms(&config), config, ..self }
     }
 
-    /// The settings.
+    /// The settings, with what the number of rows decides decided.
     pub fn config(&self) -> &FitConfig {
         &self.config
     }

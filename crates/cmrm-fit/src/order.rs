@@ -6,8 +6,9 @@ use cmrm::error::check_row_weights;
 use cmrm_data::table::Values;
 use cmrm_data::{Column, Features, Input};
 
-use crate::config::{FitConfig, RowOrder};
+use crate::config::FitConfig;
 use crate::error::Result;
+use crate::kinds::RowOrder;
 use crate::prepare::Loaded;
 
 /// Whole weights become copies up to this many times the number of rows; beyond, they are weights like any others.

@@ -9,8 +9,8 @@ use cmrm_run::{Cards, Confidences, FEW_COLUMNS, PICTURE_BYTES, ReportParts, SUSP
 use cmrm_train::train::Trained;
 use rayon::prelude::*;
 
-use crate::config::OptimiserKind;
 use crate::error::Result;
+use crate::kinds::OptimiserKind;
 use crate::outcome::FitOutcome;
 
 impl FitOutcome {

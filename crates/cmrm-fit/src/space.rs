@@ -2,12 +2,13 @@
 
 use cmrm::envelope::Preset;
 use cmrm::loss::{Gce, LossConfig};
-use cmrm_train::train::{Arm, Selection};
+use cmrm_train::train::{Arm, Selection, TrainConfig};
 use cmrm_train::tune::Setting;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{FitConfig, OptimiserKind};
+use crate::config::FitConfig;
 use crate::error::{Error, Result};
+use crate::kinds::OptimiserKind;
 
 /// Lists of values to try; every combination is a setting. An empty list stands for the search's own.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -42,8 +43,9 @@ pub struct Candidate {
 
 impl Candidate {
     fn new(config: FitConfig, name: String, keep: bool) -> Result<Self> {
-        let train = config.train_config();
-        if train.selection != Selection::Last {
+        // The rows that a fit would choose the epoch by are those that the search scores on: it takes the last epochs.
+        let train = TrainConfig { selection: Selection::Last, ..config.train_config() };
+        if config.patience.is_some() {
             return Err(Error::refused(
                 "--patience would choose the epoch by the rows that the search scores on; leave out --patience",
             ));
@@ -85,11 +87,14 @@ impl Space {
         // What the configured settings leave open is settled by them, not anew by each setting.
         let config = &config.resolved();
         let or = |list: &[f64], own: &[f64]| if list.is_empty() { own.to_vec() } else { list.to_vec() };
-        let epochs = match &self.epoch_counts[..] {
+        // Steps, as long as no rows have made them epochs.
+        let own = (config.epochs, config.steps);
+        let quarter = |length: Option<usize>| length.map(|length| (length / 4).max(1));
+        let lengths = match &self.epoch_counts[..] {
             // How far L-BFGS comes is a matter of its tolerance.
-            [] if config.optimiser() == OptimiserKind::Lbfgs => vec![config.epochs()],
-            [] => vec![config.epochs(), (config.epochs() / 4).max(1)],
-            list => list.to_vec(),
+            [] if config.optimiser() == OptimiserKind::Lbfgs => vec![own],
+            [] => vec![own, (quarter(own.0), quarter(own.1))],
+            list => list.iter().map(|&epochs| (Some(epochs), None)).collect(),
         };
         let l2s: Vec<Option<f64>> = match &self.l2s[..] {
             [] => vec![config.l2()],
@@ -111,9 +116,9 @@ impl Space {
         add(config.clone(), true)?;
         for learning_rate in or(&self.learning_rates, &[config.learning_rate]) {
             for &l2 in &l2s {
-                for &epochs in &epochs {
+                for &(epochs, steps) in &lengths {
                     for &loss in &losses {
-                        let shared = FitConfig { learning_rate, l2, epochs: Some(epochs), loss, ..config.clone() };
+                        let shared = FitConfig { learning_rate, l2, epochs, steps, loss, ..config.clone() };
                         for changed in self.envelopes(&shared) {
                             add(changed, false)?;
                         }
@@ -206,7 +211,11 @@ fn name_of(config: &FitConfig) -> String {
         OptimiserKind::Lbfgs => String::new(),
         _ => format!("rate {}, ", config.learning_rate),
     };
-    format!("{envelope}, {loss}, {rate}{} epochs{l2}", config.epochs())
+    let length = match (config.epochs(), config.steps()) {
+        (None, Some(steps)) => format!("{steps} steps"),
+        (epochs, _) => format!("{} epochs", epochs.unwrap_or_default()),
+    };
+    format!("{envelope}, {loss}, {rate}{length}{l2}")
 }
 
 /// Four digits are enough to tell settings apart.

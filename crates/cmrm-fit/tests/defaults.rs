@@ -2,36 +2,74 @@
 
 use cmrm::envelope::Preset;
 use cmrm::loss::LossConfig;
-use cmrm_fit::{FitConfig, ModelKind, OptimiserKind};
+use cmrm_fit::{FitConfig, Keep, ModelKind, OptimiserKind};
 use cmrm_train::optim::LbfgsConfig;
-use cmrm_train::train::Method;
+use cmrm_train::schedule::ScheduleConfig;
+use cmrm_train::train::{Method, Selection};
 
 fn of(model: ModelKind) -> FitConfig {
     FitConfig { model, ..FitConfig::default() }
 }
 
-fn found(config: &FitConfig) -> (OptimiserKind, usize, Option<f64>) {
-    (config.optimiser(), config.epochs(), config.l2())
+/// Optimiser, epochs, steps, penalty.
+type Found = (OptimiserKind, Option<usize>, Option<usize>, Option<f64>);
+
+fn found(config: &FitConfig) -> Found {
+    (config.optimiser(), config.epochs(), config.steps(), config.l2())
 }
 
-const IN_PASSES: (OptimiserKind, usize, Option<f64>) = (OptimiserKind::Adam, 40, Some(0.0));
+const IN_PASSES: Found = (OptimiserKind::Adam, None, Some(2000), Some(0.0));
 
 #[test]
 fn a_linear_model_is_fitted_to_its_optimum_and_the_others_in_passes() {
-    assert_eq!(found(&of(ModelKind::Linear)), (OptimiserKind::Lbfgs, 1000, None));
+    assert_eq!(found(&of(ModelKind::Linear)), (OptimiserKind::Lbfgs, Some(1000), None, None));
     for model in [ModelKind::Mlp, ModelKind::Svm, ModelKind::Cosine] {
         assert_eq!(found(&of(model)), IN_PASSES, "{model:?}");
     }
-    // The hinge has kinks, chunks come one at a time, and whoever asks for Adam means all of it.
+    // The hinge has kinks, and whoever asks for Adam means all of it. Chunks come one at a time, and nobody knows how many.
     assert_eq!(found(&FitConfig { loss: LossConfig::Hinge, ..of(ModelKind::Linear) }), IN_PASSES);
-    assert_eq!(found(&of(ModelKind::Linear).in_passes()), IN_PASSES);
+    for model in [ModelKind::Linear, ModelKind::Mlp] {
+        assert_eq!(found(&of(model).in_passes()), (OptimiserKind::Adam, Some(40), None, Some(0.0)));
+    }
+    // An iteration of L-BFGS is not a step.
+    let lbfgs = FitConfig { optimiser: Some(OptimiserKind::Lbfgs), steps: Some(7), ..of(ModelKind::Mlp) };
+    assert_eq!(found(&lbfgs), (OptimiserKind::Lbfgs, Some(40), None, Some(0.0)));
+    assert!(lbfgs.advice().is_some_and(|_| FitConfig { l2: Some(0.1), ..lbfgs }.advice().unwrap().contains("steps")));
     assert_eq!(found(&FitConfig { optimiser: Some(OptimiserKind::Adam), ..of(ModelKind::Linear) }), IN_PASSES);
+}
+
+#[test]
+fn steps_become_whole_epochs_by_rows_and_batch() {
+    let epochs = |config: &FitConfig, rows: usize| {
+        let decided = config.for_rows(rows, 0);
+        assert_eq!(decided.for_rows(7 * rows, 99), decided);
+        assert_eq!((decided.steps, decided.train_config().epochs), (None, decided.epochs.unwrap()));
+        decided.epochs.unwrap()
+    };
+    let usual = FitConfig::default();
+    // 2000 steps of 128 rows: 16 batches make an epoch of 2000 rows; a last batch that is not full is one too.
+    assert_eq!([2000, 2048, 2049].map(|rows| epochs(&usual, rows)), [125, 125, 118]);
+    assert_eq!([1, 400, 10_000, 40_000].map(|rows| epochs(&usual, rows)), [500, 500, 26, 15]);
+    let told = |steps, batch| FitConfig { steps: Some(steps), batch, ..FitConfig::default() };
+    assert_eq!([(100, 10), (101, 10), (1, 10), (30, 0)].map(|(s, b)| epochs(&told(s, b), 50)), [20, 21, 15, 30]);
+    // Epochs that are given stay.
+    assert_eq!(epochs(&FitConfig { epochs: Some(3), ..usual.clone() }, 2000), 3);
+    assert_eq!(epochs(&of(ModelKind::Linear), 2000), 1000);
+    // What rows are to decide is open in the file, and decided in that of a fit.
+    let open = usual.to_toml().unwrap();
+    assert!(open.contains("\nsteps = 2000\n") && !open.contains("\nepochs ="), "{open}");
+    let decided = usual.for_rows(2000, 0).to_toml().unwrap();
+    assert!(decided.contains("\nepochs = 125\n") && !decided.contains("\nsteps ="), "{decided}");
+    let both = FitConfig { epochs: Some(3), ..told(5, 128) };
+    let refused = both.check().unwrap_err().to_string();
+    assert_eq!(refused, "both epochs = 3 and steps = 5 are given; leave one out");
+    assert!(told(0, 128).check().unwrap_err().to_string().starts_with("steps = 0 is out of range"));
 }
 
 #[test]
 fn what_is_said_wins_and_the_file_has_all_of_it() {
     let config = FitConfig { epochs: Some(7), l2: Some(0.0), ..of(ModelKind::Linear) };
-    assert_eq!(found(&config), (OptimiserKind::Lbfgs, 7, Some(0.0)));
+    assert_eq!(found(&config), (OptimiserKind::Lbfgs, Some(7), None, Some(0.0)));
     let text = config.to_toml().unwrap();
     for line in ["optimiser = \"lbfgs\"", "epochs = 7", "l2 = 0.0", "tolerance = 0.0001"] {
         assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
@@ -48,6 +86,43 @@ fn a_linear_model_at_its_optimum_has_a_lighter_envelope_unless_told_otherwise() 
     assert_eq!(of(ModelKind::Linear).in_passes().envelope().lambda, 10.0);
     assert_eq!(FitConfig { preset: Preset::Paper, ..of(ModelKind::Linear) }.envelope().lambda, 0.1);
     assert_eq!(FitConfig { lambda: Some(10.0), ..of(ModelKind::Linear) }.envelope().lambda, 10.0);
+}
+
+#[test]
+fn the_epoch_of_a_network_is_chosen_by_validation_rows_where_they_are_enough() {
+    let selection = |config: &FitConfig, rows: usize| config.for_rows(900, rows).train_config().selection;
+    let (usual, best) = (FitConfig::default(), Selection::Best { patience: 0 });
+    assert_eq!([0, 49, 50, 100].map(|rows| selection(&usual, rows)), [Selection::Last, Selection::Last, best, best]);
+    assert_eq!(selection(&of(ModelKind::Linear), 100), Selection::Last);
+    // What is said wins, however few the rows.
+    let kept = |keep| FitConfig { keep: Some(keep), ..usual.clone() };
+    assert_eq!((selection(&kept(Keep::Best), 3), selection(&kept(Keep::Last), 100)), (best, Selection::Last));
+    let patient = FitConfig { patience: Some(3), ..usual.clone() };
+    assert_eq!(selection(&patient, 3), Selection::Best { patience: 3 });
+    let refused = FitConfig { patience: Some(3), ..kept(Keep::Last) }.check().unwrap_err().to_string();
+    assert!(refused.contains("patience = 3") && refused.contains("leave one out"), "{refused}");
+    assert!(usual.for_rows(900, 100).to_toml().unwrap().contains("\nkeep = \"best\"\n"));
+    assert_eq!(patient.in_passes().train_config().selection, Selection::Last);
+}
+
+#[test]
+fn the_rate_of_a_network_falls_to_zero_unless_told_otherwise() {
+    let schedule = |config: &FitConfig| match config.train_config().method {
+        Method::Stochastic { schedule, learning_rate, .. } => schedule.validate(learning_rate).unwrap(),
+        Method::FullBatch(_) => panic!("by L-BFGS"),
+    };
+    let falling = schedule(&FitConfig::default());
+    let rates = [0, 100, 199].map(|step| falling.lr_at(step, 10, 200));
+    assert!(rates[0] == 1e-3 && (rates[1] - 5e-4).abs() < 1e-12 && rates[2] < 1e-7, "{rates:?}");
+    // Chunks, of which nobody knows how many come, and whoever asks for it keep the rate.
+    let asked = FitConfig { schedule: Some(ScheduleConfig::default()), ..FitConfig::default() };
+    for steady in [FitConfig::default().in_passes(), asked] {
+        assert_eq!(schedule(&steady).lr_at(199, 10, 200), 1e-3);
+        assert!(steady.to_toml().unwrap().contains("kind = \"constant\""));
+    }
+    let text = FitConfig::default().to_toml().unwrap();
+    assert!(text.contains("kind = \"cosine\"") && text.contains("advance = \"step\""), "{text}");
+    assert!(!of(ModelKind::Linear).to_toml().unwrap().contains("schedule"));
 }
 
 #[test]

@@ -71,9 +71,27 @@ fn patience_waits_for_the_envelope_and_both_arms_choose_among_the_same_epochs() 
     assert!((11..39).contains(&last), "{last}");
     for (arm, &epoch) in ["base", "robust"].iter().zip(&epochs) {
         let of = |epoch: usize| history.iter().find(|s| s.arm == *arm && s.epoch == epoch).unwrap();
-        let key = |s: &EpochStats| (s.validation_accuracy.unwrap(), -s.validation_loss.unwrap());
-        assert!((10..=epoch).all(|earlier| key(of(earlier)) <= key(of(epoch))), "{arm}");
+        let accuracy = |epoch: usize| of(epoch).validation_accuracy.unwrap();
+        assert!((10..=epoch).all(|earlier| accuracy(earlier) <= accuracy(epoch)), "{arm}");
     }
+}
+
+#[test]
+fn without_patience_nothing_ends_early_and_of_equal_epochs_the_last_is_kept() {
+    let rows = rows();
+    let config = patient(adam(ModelConfig::mlp(&[32]), 40, Some(32)), 0);
+    let (epochs, history) = kept(&config, pair(Start::Fraction(0.25)), &rows);
+    assert_eq!(history.len(), 2 * 40);
+    let mut ties = 0;
+    for (arm, &epoch) in ["base", "robust"].iter().zip(&epochs) {
+        let eligible: Vec<&EpochStats> = history.iter().filter(|s| s.arm == *arm && s.epoch >= 10).collect();
+        let best = eligible.iter().filter_map(|s| s.validation_accuracy).fold(0.0, f64::max);
+        let equals: Vec<usize> =
+            eligible.iter().filter(|s| s.validation_accuracy == Some(best)).map(|s| s.epoch).collect();
+        assert_eq!(equals.last(), Some(&epoch), "{arm}");
+        ties += equals.len() - 1;
+    }
+    assert!(ties > 0, "nothing was tied, so that nothing was tested");
 }
 
 #[test]

@@ -231,13 +231,9 @@ fn selection_keeps_the_best_epoch_by_observed_validation_labels() {
     let mut trainer = Trainer::new(config, vec![Arm::base(CE)], 4, data.examples(), Some(held_out.examples())).unwrap();
     trainer.run(&mut Silent).unwrap();
     let history = trainer.history().to_vec();
-    let best = history
-        .iter()
-        .max_by(|a, b| {
-            let key = |s: &cmrm_train::train::EpochStats| (s.validation_accuracy.unwrap(), -s.validation_loss.unwrap());
-            key(a).partial_cmp(&key(b)).unwrap()
-        })
-        .unwrap();
+    // The last of equals.
+    let best =
+        history.iter().max_by(|a, b| a.validation_accuracy.partial_cmp(&b.validation_accuracy).unwrap()).unwrap();
     assert_eq!(trainer.finish().unwrap()[0].epoch, best.epoch);
 }
 

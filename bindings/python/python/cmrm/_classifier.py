@@ -33,17 +33,24 @@ class CMRMClassifier(FittedClassifier):
     optimiser, epochs, l2 : None chooses by model. ``linear`` is fitted to its optimum by ``lbfgs``, on all rows at
         once, in at most 1000 epochs of one iteration each; five folds choose its penalty by observed labels
         (scikit-learn's ``C`` is ``1 / (l2 * rows)``). All other models, ``linear`` with ``loss="hinge"``, and
-        :meth:`partial_fit` use ``adam``, 40 epochs and no penalty. ``adamw`` and ``sgd`` are also available.
+        :meth:`partial_fit` use ``adam``, as many epochs as ``steps`` needs, and no penalty. ``adamw`` and ``sgd`` are
+        also available.
+    steps : optimiser steps to train for, in whole epochs, at least 15 and at most 500, so that a small table is passed
+        over more often than a large one; None trains for 2000. Give either ``epochs`` or ``steps``. L-BFGS and
+        :meth:`partial_fit` ignore it.
     tol : ``lbfgs`` stops when no entry of the gradient of mean loss plus penalty exceeds this, as in scikit-learn's
         ``LogisticRegression``
     learning_rate, batch_size, weight_decay, dropout, clip_norm : settings of the other optimisers; a batch size of 0
         takes all rows at once
-    schedule : ``constant``, or ``cosine``, which lowers the learning rate to zero step by step, so that fewer wrong
-        labels are memorised. L-BFGS and :meth:`partial_fit` ignore it.
+    schedule : ``cosine`` (the default, None), which lowers the learning rate to zero step by step, so that fewer wrong
+        labels are memorised, or ``constant``. L-BFGS and :meth:`partial_fit`, which keeps the rate constant, ignore it.
     balance_classes : give all classes the same total weight
-    patience : keep the epoch with the best accuracy on observed validation labels, and stop after this many epochs
-        without a better one, both counted from the epoch in which the envelope starts; None keeps the last epoch
-    validation_share : share of the rows held out for validation and for calibrating :meth:`predict_set`
+    keep : epoch whose model is kept: ``last``, or ``best`` by accuracy on the observed labels of the validation rows,
+        never one before the envelope starts. None keeps the best where there are 50 validation rows or more, and the last
+        with ``lbfgs``; :meth:`partial_fit` keeps the last
+    patience : keep the best epoch, and stop after this many epochs without a better one, counted from the start of the
+        envelope; None and 0 never stop early
+    validation_share : share of the rows held out to choose the epoch and to calibrate :meth:`predict_set`
     standardise : scale numeric columns to mean zero and variance one
     impute : fill in missing cells and NaN instead of refusing them
     base : also train a base arm without the envelope, for comparison in :meth:`report`
@@ -93,8 +100,9 @@ class CMRMClassifier(FittedClassifier):
         class_conditional=False,
         optimiser=None,
         learning_rate=1e-3,
-        schedule="constant",
+        schedule=None,
         epochs=None,
+        steps=None,
         tol=1e-4,
         batch_size=128,
         l2=None,
@@ -102,6 +110,7 @@ class CMRMClassifier(FittedClassifier):
         dropout=0.0,
         clip_norm=None,
         balance_classes=False,
+        keep=None,
         patience=None,
         validation_share=0.1,
         standardise=True,
@@ -126,6 +135,7 @@ class CMRMClassifier(FittedClassifier):
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.epochs = epochs
+        self.steps = steps
         self.tol = tol
         self.batch_size = batch_size
         self.l2 = l2
@@ -133,6 +143,7 @@ class CMRMClassifier(FittedClassifier):
         self.dropout = dropout
         self.clip_norm = clip_norm
         self.balance_classes = balance_classes
+        self.keep = keep
         self.patience = patience
         self.validation_share = validation_share
         self.standardise = standardise
@@ -161,7 +172,7 @@ class CMRMClassifier(FittedClassifier):
         """Train one pass on a chunk of rows. The first call needs ``classes``, or all classes in y.
 
         Preprocessing is learned on the first chunk and kept. The envelope starts after ``start`` times ``epochs``
-        passes. ``label_issues_`` and ``margins_`` describe the chunk, and no rows are held out for calibration.
+        (40 if None) passes. ``label_issues_`` and ``margins_`` describe the chunk, and no rows are held out for calibration.
         """
         first = not hasattr(self, "_fitted")
         rows, y = self._labelled_rows(X, y, reset=first, least=1)

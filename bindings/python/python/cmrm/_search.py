@@ -15,6 +15,7 @@ class CMRMClassifierCV(FittedClassifier):
 
     Settings that differ in loss and envelope train side by side. After every fold the worse half is dropped. The given
     settings stay unless others are better by more than chance. Finally all rows are fitted with the chosen settings.
+    The search compares last epochs; ``keep`` is for the fit at the end.
 
     Parameters
     ----------
@@ -63,8 +64,9 @@ class CMRMClassifierCV(FittedClassifier):
         start=None,
         optimiser=None,
         learning_rate=1e-3,
-        schedule="constant",
+        schedule=None,
         epochs=None,
+        steps=None,
         tol=1e-4,
         batch_size=128,
         l2=None,
@@ -72,6 +74,7 @@ class CMRMClassifierCV(FittedClassifier):
         dropout=0.0,
         clip_norm=None,
         balance_classes=False,
+        keep=None,
         validation_share=0.1,
         standardise=True,
         impute=False,
@@ -104,6 +107,7 @@ class CMRMClassifierCV(FittedClassifier):
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.epochs = epochs
+        self.steps = steps
         self.tol = tol
         self.batch_size = batch_size
         self.l2 = l2
@@ -111,6 +115,7 @@ class CMRMClassifierCV(FittedClassifier):
         self.dropout = dropout
         self.clip_norm = clip_norm
         self.balance_classes = balance_classes
+        self.keep = keep
         self.validation_share = validation_share
         self.standardise = standardise
         self.impute = impute
@@ -132,7 +137,9 @@ class CMRMClassifierCV(FittedClassifier):
         found = _native.search_settings(task, self._wanted())
         self.best_setting_, self.standings_ = found["setting"], found["standings"]
         self.best_params_ = found["best"]
-        fitted, seen = _native.fit_rows(self._task(rows, codes, sample_weight, **fixed, **self.best_params_))
+        # The search has made epochs of the steps.
+        chosen = fixed | {"steps": None} | self.best_params_
+        fitted, seen = _native.fit_rows(self._task(rows, codes, sample_weight, **chosen))
         self._take(fitted, seen, codes)
         return self
 

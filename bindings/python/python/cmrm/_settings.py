@@ -23,12 +23,14 @@ _KEYS: dict[str, tuple[str, str]] = {
     "optimiser": ("optimiser", "text or None"),
     "learning_rate": ("learning-rate", "number"),
     "epochs": ("epochs", "whole number or None"),
+    "steps": ("steps", "whole number or None"),
     "tol": ("tolerance", "number"),
     "batch_size": ("batch", "whole number"),
     "l2": ("l2", "number or None"),
     "weight_decay": ("weight-decay", "number"),
     "clip_norm": ("clip-norm", "number or None"),
     "balance_classes": ("balance-classes", "boolean"),
+    "keep": ("keep", "text or None"),
     "patience": ("patience", "whole number or None"),
     "validation_share": ("validation-share", "number"),
     "base": ("base", "boolean"),
@@ -46,10 +48,11 @@ def settings(parameters: dict[str, Any]) -> str:
         value = _checked(name, parameters[name], kind)
         if value is not None:
             config[key] = value
-    schedule = _checked("schedule", parameters["schedule"], "text")
-    if schedule not in _SCHEDULES:
-        raise ValueError(f"unknown schedule '{schedule}': expected constant or cosine")
-    config["schedule"] = _SCHEDULES[schedule]
+    schedule = _checked("schedule", parameters["schedule"], "text or None")
+    if schedule is not None:
+        if schedule not in _SCHEDULES:
+            raise ValueError(f"unknown schedule '{schedule}': expected constant or cosine")
+        config["schedule"] = _SCHEDULES[schedule]
     config["seed"] = seed_of(parameters["random_state"])
     config["preprocess"] = {"standardise": _checked("standardise", parameters["standardise"], "boolean")}
     if _checked("impute", parameters["impute"], "boolean"):

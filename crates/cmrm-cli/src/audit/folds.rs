@@ -47,7 +47,7 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
     if let Some(doubt) = cross_fit.doubt() {
         terminal.say(format!("note: {doubt}"));
     }
-    let progress = FoldProgress::new(terminal, folds.count, config.epochs());
+    let progress = FoldProgress::new(terminal, folds.count, cross_fit.epochs());
     let fitted = cross_fit.run(&progress);
     progress.finish();
     let fitted = fitted?;

@@ -28,6 +28,7 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
         terminal.data(config.to_toml()?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let own = begun.as_ref().map(|(_, own)| own.clone());
     let run = match begun {
         None => None,
         Some((run, own)) => {
@@ -45,6 +46,9 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     let loaded = load(&config, args.read.cache.as_deref())?;
     let mut fit = Fit::new(&config, &loaded, &stop_at_interrupt())?;
     drop(loaded);
+    if let (Some(run), Some(own)) = (&run, &own) {
+        resume::agree_on_rows(run, own, fit.config(), Begun::Fit)?;
+    }
     fit.rows().notes.iter().for_each(|note| terminal.say(note));
     fit.check_memory()?;
     // A run that goes on has the settings that were found when it began.

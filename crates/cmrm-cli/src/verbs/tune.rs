@@ -83,6 +83,7 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
         terminal.data(names.concat().as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let own = begun.as_ref().map(|(_, own)| own.clone());
     let folder = match begun {
         None => None,
         Some((folder, _)) => {
@@ -103,6 +104,9 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     let loaded = Loaded { test: None, ..load(&reading, args.fit.read.cache.as_deref())? };
     let mut fit = Fit::new(&config, &loaded, &stop_at_interrupt())?;
     drop(loaded);
+    if let (Some(folder), Some(own)) = (&folder, &own) {
+        resume::agree_on_rows(folder, own, fit.config(), Begun::Search)?;
+    }
     fit.rows().notes.iter().for_each(|note| terminal.say(note));
     fit.check_memory()?;
     fit = fit.to_search()?;

@@ -55,7 +55,9 @@ fn a_refused_resume_leaves_the_run_as_it_was_and_the_right_one_goes_on() {
         refuse_unchanged(broken, &with(more), &[&other[..], &[difference]].concat());
     }
     fs::write(broken.join("other.toml"), "data = \"table.csv\"\nlabel = \"churned\"\n").unwrap();
-    refuse_unchanged(broken, &with(&["--config", "other.toml"]), &["epochs is 400 there and 40 here"]);
+    // 360 rows in batches of 128: 2000 steps are more than the most epochs.
+    refuse_unchanged(broken, &with(&["--config", "other.toml"]), &["epochs is 400 there and 500 here"]);
+    refuse_unchanged(broken, &with(&["--steps", "900"]), &["epochs is 400 there and 300 here"]);
 
     // One category in the middle of the table: neither labels nor the first or last row change.
     let table = fs::read_to_string(broken.join("table.csv")).unwrap();

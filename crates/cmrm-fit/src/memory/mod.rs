@@ -6,7 +6,7 @@ mod room;
 pub use room::Room;
 
 use cmrm_train::model::Layout;
-use cmrm_train::train::Method;
+use cmrm_train::train::{Method, Selection};
 
 use crate::arms::arms;
 use crate::config::FitConfig;
@@ -58,8 +58,10 @@ impl Need {
         // Outputs, the same unscaled, and a gradient; probabilities, and a resampled copy of them.
         let all = prepared.split.all();
         let judged = (3 * validation).max(2 * judged);
+        // The best epoch's parameters are kept beside.
+        let copies = COPIES_OF_PARAMETERS + usize::from(train.selection != Selection::Last);
         Ok(Need::new(all, data.classes.len())
-            .and("the models, their gradients and the optimiser", &[layout.parameters(), COPIES_OF_PARAMETERS])
+            .and("the models, their gradients and the optimiser", &[layout.parameters(), copies])
             .and("the outputs of a batch and their gradient", &[2, batch, outputs, beside])
             .and("the probabilities of the rows to validate or test on", &[judged, data.classes.len()]))
     }

@@ -48,7 +48,7 @@ struct SnapshotHead {
 struct BestHead {
     epoch: usize,
     accuracy: f64,
-    loss: f64,
+    improved: usize,
 }
 
 /// A training between two epochs. Resuming from it gives the bits of an uninterrupted run.
@@ -163,7 +163,7 @@ impl Checkpoint {
                 Some(best) => Some(Best {
                     epoch: best.epoch,
                     accuracy: best.accuracy,
-                    loss: best.loss,
+                    improved: best.improved,
                     parameters: self.tensors.take_shaped(&format!("arm{copy}.best"), &[length])?,
                 }),
             };
@@ -178,7 +178,7 @@ impl Checkpoint {
 
 impl BestHead {
     fn of<T>(best: &Best<T>) -> Self {
-        BestHead { epoch: best.epoch, accuracy: best.accuracy, loss: best.loss }
+        BestHead { epoch: best.epoch, accuracy: best.accuracy, improved: best.improved }
     }
 }
 

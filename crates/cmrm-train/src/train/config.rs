@@ -54,7 +54,8 @@ pub enum Selection {
     /// The last.
     #[default]
     Last,
-    /// The one with the best accuracy on the observed (noisy) labels of the validation rows; ties go to the lower loss.
+    /// The one with the best accuracy on the observed (noisy) labels of the validation rows; ties go to the later epoch,
+    /// which the envelope has acted on for longer.
     /// Only epochs in which the term of every arm is on can be chosen, for the base arm as for the others: before that the
     /// arms are one model, and a choice made there would compare it with itself. Training ends when the best of these
     /// epochs has not improved for `patience` more (0: never ends early). A term whose start lies behind the last epoch

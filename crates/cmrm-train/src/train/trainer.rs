@@ -284,13 +284,13 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         }
         let mut stats = Vec::with_capacity(sums.len());
         for (copy, (sum, judged)) in sums.into_iter().zip(judged).enumerate() {
-            if let Some((accuracy, loss)) = judged
+            if let Some((accuracy, _)) = judged
                 && eligible
                 && self.config.selection != Selection::Last
-                && !exhausted(self.config.selection, self.best[copy].as_ref(), self.epoch)
+                && !exhausted(self.config.selection, self.best[copy].as_ref(), self.epoch.saturating_sub(1))
             {
                 let engine = &self.engine;
-                consider(&mut self.best[copy], self.epoch, accuracy, loss, || engine.parameters_of(copy));
+                consider(&mut self.best[copy], self.epoch, accuracy, || engine.parameters_of(copy));
             }
             // An arm that has ended while others go on keeps its figures.
             let before = self.history.len().checked_sub(self.arms.len()).map(|start| &self.history[start + copy]);

@@ -1,0 +1,55 @@
+//! The settings that are one of a few names.
+
+use serde::{Deserialize, Serialize};
+
+/// Which model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelKind {
+    /// Hidden layers with ReLU.
+    Mlp,
+    /// Linear softmax.
+    Linear,
+    /// Linear support vector machine, for two classes.
+    Svm,
+    /// Cosine of features and class vectors.
+    Cosine,
+}
+
+/// Which optimiser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum OptimiserKind {
+    /// Adam.
+    Adam,
+    /// Adam with decay apart from the gradient.
+    Adamw,
+    /// Gradient descent with momentum 0.9.
+    Sgd,
+    /// L-BFGS on all rows at once.
+    Lbfgs,
+}
+
+/// In which order rows are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowOrder {
+    /// As they stand in the data.
+    #[default]
+    Given,
+    /// By what they hold: the same rows in another order give the same bits.
+    Content,
+}
+
+/// Whose epoch's model is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// The last epoch's.
+    Last,
+    /// The epoch's with the best accuracy on the observed labels of the validation rows.
+    Best,
+}
