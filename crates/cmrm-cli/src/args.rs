@@ -144,7 +144,7 @@ pub struct ModelArgs {
     /// Share of the epochs before the envelope starts [default: the preset's].
     #[arg(long, value_name = "SHARE")]
     pub start: Option<f64>,
-    /// Base loss: cross-entropy, focal, focal:GAMMA, gce, gce:Q, ldam, hinge or logistic [default: cross-entropy].
+    /// Base loss: cross-entropy, focal, focal:GAMMA, gce, gce:Q, sce, label-smoothing, label-smoothing:EPSILON, elr, elr:LAMBDA, ldam, hinge or logistic [default: cross-entropy].
     #[arg(long)]
     pub loss: Option<LossConfig>,
     /// Model [default: mlp].

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{cmrm, succeed, write_table};
+use common::{cmrm, refuse, succeed, write_table};
 use serde_json::Value;
 
 const QUICK: [&str; 4] = ["--epochs", "4", "--hidden", "16"];
@@ -89,6 +89,28 @@ fn settings_printed_by_a_dry_run_come_back_by_config() {
     let flags_win = succeed(folder.path(), &["fit", "--config", "fit.toml", "--lambda", "3", "--dry-run"]);
     assert!(flags_win.contains("lambda = 3.0"), "{flags_win}");
     assert!(!folder.path().join("runs").exists());
+}
+
+#[test]
+fn losses_for_noisy_labels_train_and_elr_refuses_lbfgs() {
+    let folder = tempfile::tempdir().unwrap();
+    write_table(&folder.path().join("customers.csv"), 300);
+    for loss in ["sce", "label-smoothing:0.2", "elr", "elr:1"] {
+        let arguments =
+            ["fit", "customers.csv", "--label", "churned", "--loss", loss, "--epochs", "30", "--json", "-q"];
+        let summary = json(folder.path(), &arguments);
+        assert!(accuracy(&summary, 0) > 0.8, "{loss}: {summary}");
+    }
+    // A linear model is trained in passes with elr, unless L-BFGS is asked for.
+    let toml = succeed(folder.path(), &["fit", "digits", "--model", "linear", "--loss", "elr", "--dry-run"]);
+    for line in ["optimiser = \"adam\"", "name = \"elr\"", "lambda = 3.0", "beta = 0.7"] {
+        assert!(toml.contains(line), "{toml}");
+    }
+    for verb in ["fit", "tune"] {
+        let refused = [verb, "digits", "--model", "linear", "--loss", "elr", "--optimiser", "lbfgs"];
+        let message = refuse(folder.path(), &refused);
+        assert!(message.contains("elr is not supported by L-BFGS") && message.contains("adam"), "{message}");
+    }
 }
 
 #[test]

@@ -236,6 +236,12 @@ impl FitConfig {
                 self.dropout
             )));
         }
+        if self.optimiser() == OptimiserKind::Lbfgs && matches!(self.loss, LossConfig::Elr { .. }) {
+            return Err(Error::refused(
+                "the loss elr is not supported by L-BFGS, which needs a fixed objective: the targets of elr move while it \
+                 trains; set the optimiser to adam, or choose another loss",
+            ));
+        }
         self.envelope().validate()?;
         self.train_config().validate()?;
         Ok(())

@@ -135,9 +135,11 @@ impl FitConfig {
         }
     }
 
-    /// The hinge has kinks, which L-BFGS cannot pass; a linear model with another optimiser is trained in passes.
+    /// The hinge has kinks, which L-BFGS cannot pass, and ELR's targets move; a linear model with another optimiser is
+    /// trained in passes.
     fn defaults(&self) -> Defaults {
-        let smooth = self.model == ModelKind::Linear && self.loss != LossConfig::Hinge;
+        let fixed_and_smooth = !matches!(self.loss, LossConfig::Hinge | LossConfig::Elr { .. });
+        let smooth = self.model == ModelKind::Linear && fixed_and_smooth;
         match self.optimiser {
             None | Some(OptimiserKind::Lbfgs) if smooth => TO_THE_OPTIMUM,
             Some(OptimiserKind::Lbfgs) => Defaults { epochs: Some(PASSES), ..IN_PASSES },

@@ -50,9 +50,8 @@ impl Candidate {
                 "--patience would choose the epoch by the rows that the search scores on; leave out --patience",
             ));
         }
+        config.check()?;
         let envelope = config.envelope();
-        envelope.validate()?;
-        train.validate()?;
         // Without its weight the envelope is the base loss; the plain arm computes the same and faster.
         let arm = match envelope.lambda {
             0.0 => Arm::base(config.loss),

@@ -26,8 +26,10 @@ fn a_linear_model_is_fitted_to_its_optimum_and_the_others_in_passes() {
     for model in [ModelKind::Mlp, ModelKind::Svm, ModelKind::Cosine] {
         assert_eq!(found(&of(model)), IN_PASSES, "{model:?}");
     }
-    // The hinge has kinks, and whoever asks for Adam means all of it. Chunks come one at a time, and nobody knows how many.
+    // The hinge has kinks, ELR's targets move, and whoever asks for Adam means all of it. Chunks come one at a time, and
+    // nobody knows how many.
     assert_eq!(found(&FitConfig { loss: LossConfig::Hinge, ..of(ModelKind::Linear) }), IN_PASSES);
+    assert_eq!(found(&FitConfig { loss: "elr".parse().unwrap(), ..of(ModelKind::Linear) }), IN_PASSES);
     for model in [ModelKind::Linear, ModelKind::Mlp] {
         assert_eq!(found(&of(model).in_passes()), (OptimiserKind::Adam, Some(40), None, Some(0.0)));
     }

@@ -2,57 +2,57 @@
 //!
 //! `cargo run --release --example custom_loss`
 //!
-//! Two losses that the library does not have. Symmetric cross-entropy depends on the logits through the label's
-//! probability alone, so value and slope are all there is to write. Label smoothing pulls on every class; what it adds
-//! to cross-entropy is its dense part.
+//! Two losses that the library does not have. Taylor cross-entropy depends on the logits through the label's
+//! probability alone, so value and slope are all there is to write. The Brier score pulls on every class; it is all
+//! dense part.
 
 use cmrm::envelope::{Batch, Objective, Outcome, Preset, Scratch};
-use cmrm::loss::{Loss, LossConfig, Row, RowLoss};
+use cmrm::loss::{Loss, LossConfig, Row, RowLoss, WholeRow};
 use cmrm::{Matrix, Scalar};
 
-/// Symmetric cross-entropy (Wang et al., 2019): `−a·log s[y] + b·A·(1 − s[y])`. The second term is the cross-entropy
-/// of the label under the model's view, with `−A` in place of `log 0`.
-struct SymmetricCrossEntropy {
-    a: f64,
-    b: f64,
-    log_zero: f64,
-}
+/// Taylor cross-entropy of second order (Feng et al., 2020): `(1 − s[y]) + (1 − s[y])²/2`, the first terms of the series
+/// of `−log s[y]`. It is bounded, so a wrong label cannot cost more than 3/2.
+struct TaylorCrossEntropy;
 
-impl<T: Scalar> Loss<T> for SymmetricCrossEntropy {
+impl<T: Scalar> Loss<T> for TaylorCrossEntropy {
     fn row(&self, row: Row<T>) -> RowLoss<T> {
-        let forward = T::from_f64(self.a);
-        let reverse = T::from_f64(self.b * self.log_zero);
-        let value = reverse * row.p_others - forward * row.log_p_label;
-        // By log s: the derivative of −log s is −1, that of 1 − s is −s.
-        RowLoss::of_log_probability(&row, value, -forward - reverse * row.p_label)
+        let half = T::from_f64(0.5);
+        let value = row.p_others + half * row.p_others * row.p_others;
+        // By log s: the derivative of 1 − s is −s.
+        RowLoss::of_log_probability(&row, value, -row.p_label * (T::ONE + row.p_others))
     }
 }
 
-/// Cross-entropy against `(1 − ε)·e_y + ε/K`. With `log s[j] = log s[y] + u[j] − u[y]` it is
-/// `−log s[y] + ε·(u[y] − mean(u))`.
-struct LabelSmoothing {
-    epsilon: f64,
+/// The Brier score `Σ_k (s[k] − 1[k = y])²`.
+struct Brier;
+
+impl Brier {
+    /// `s[k] − 1[k = y]`, without cancellation at the label.
+    fn residual<T: Scalar>(row: &Row<T>, probs: &[T], class: usize) -> T {
+        if class == row.label { -row.p_others } else { probs[class] }
+    }
 }
 
-impl<T: Scalar> Loss<T> for LabelSmoothing {
+impl<T: Scalar> Loss<T> for Brier {
     fn row(&self, row: Row<T>) -> RowLoss<T> {
-        RowLoss::of_log_probability(&row, -row.log_p_label, -T::ONE)
+        RowLoss::of_log_probability(&row, T::ZERO, T::ZERO)
     }
 
     fn is_dense(&self) -> bool {
         true
     }
 
-    fn dense_value(&self, row: &Row<T>, scaled: &[T], _probs: &[T]) -> T {
-        let mean = scaled.iter().copied().sum::<T>() / T::from_f64(scaled.len() as f64);
-        T::from_f64(self.epsilon) * (scaled[row.label] - mean)
+    fn dense_value(&self, row: &Row<T>, WholeRow { probs, .. }: WholeRow<'_, T>) -> T {
+        (0..probs.len()).map(|k| Self::residual(row, probs, k)).map(|r| r * r).sum()
     }
 
-    fn add_dense(&self, row: &Row<T>, scaled: &[T], _probs: &[T], factor: T, grad: &mut [T]) {
-        let pull = factor * T::from_f64(self.epsilon);
-        let share = pull / T::from_f64(scaled.len() as f64);
-        grad.iter_mut().for_each(|g| *g -= share);
-        grad[row.label] += pull;
+    // With r = s − e_y: ∂/∂u[j] = 2 s[j] (r[j] − Σ_k s[k] r[k]).
+    fn add_dense(&self, row: &Row<T>, WholeRow { probs, .. }: WholeRow<'_, T>, factor: T, grad: &mut [T]) {
+        let mean: T = (0..probs.len()).map(|k| probs[k] * Self::residual(row, probs, k)).sum();
+        let twice = factor + factor;
+        for (j, g) in grad.iter_mut().enumerate() {
+            *g += twice * probs[j] * (Self::residual(row, probs, j) - mean);
+        }
     }
 }
 
@@ -119,8 +119,8 @@ fn largest_error<L: Loss<f64>>(objective: &Objective<L>, grad: &[f64]) -> cmrm::
 }
 
 fn main() -> cmrm::Result<()> {
-    show("Symmetric cross-entropy", SymmetricCrossEntropy { a: 0.1, b: 1.0, log_zero: 4.0 })?;
-    show("Label smoothing", LabelSmoothing { epsilon: 0.1 })?;
+    show("Taylor cross-entropy", TaylorCrossEntropy)?;
+    show("Brier score", Brier)?;
     println!("The envelope trusts rows with a large margin and leaves those far below its threshold alone.");
     Ok(())
 }

@@ -7,7 +7,7 @@ use cmrm::envelope::{
     Batch, EnvelopeConfig, Fade, MarginKind, Objective, Outcome, Preset, RowMemory, RunningMargins, Scale, Scope,
     Scratch,
 };
-use cmrm::loss::{CrossEntropy, Gce, Loss, LossConfig, Row, RowLoss};
+use cmrm::loss::{CrossEntropy, Gce, LabelSmoothing, Loss, LossConfig};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -142,7 +142,7 @@ proptest! {
         let free = EnvelopeConfig { lambda, margin: kind, filter_base, scale, ceiling: None, ..filtered() };
         let limited = EnvelopeConfig { limit: Some(rho), ..free };
         let pair = |config| {
-            if dense { evaluate(Smoothed, Some(config), &rows, true, None) } else { evaluate(Gce::new(0.7).unwrap(), Some(config), &rows, true, None) }
+            if dense { evaluate(LabelSmoothing::new(0.2).unwrap(), Some(config), &rows, true, None) } else { evaluate(Gce::new(0.7).unwrap(), Some(config), &rows, true, None) }
         };
         let base = pair(EnvelopeConfig { lambda: 0.0, ..free });
         let (free, limited) = (pair(free), pair(limited));
@@ -175,7 +175,7 @@ proptest! {
     #[test]
     fn running_margins_average_and_weigh(rows in rows(), beta in 0.0..0.99f64, seed in any::<u64>()) {
         let config = EnvelopeConfig { running: Some(beta), limit: Some(1.0), ..filtered() };
-        let mut memory = RowMemory { running: Some(RunningMargins::new(rows.len() + 3, beta)), frozen: None };
+        let mut memory = RowMemory { running: Some(RunningMargins::new(rows.len() + 3, beta)), ..RowMemory::default() };
         let mut expected: Vec<Option<f64>> = vec![None; rows.len() + 3];
         // Three epochs in different orders, the logits drifting; the first without the envelope.
         for epoch in 0..3u64 {
@@ -220,7 +220,7 @@ proptest! {
             for (i, margin) in running.margins_mut().iter_mut().enumerate() {
                 *margin = (i as f64 * 0.37).sin();
             }
-            RowMemory { running: Some(running), frozen: None }
+            RowMemory { running: Some(running), ..RowMemory::default() }
         };
         let (mut turned, mut turned_ids) = (rows.clone(), ids.clone());
         turned.rotate_left(turn);
@@ -242,7 +242,7 @@ fn rows_without_identity_fall_back_to_the_batch() {
     let nameless = evaluate(CrossEntropy, Some(config), &rows, false, None);
     assert_eq!(plain.grad, nameless.grad);
     // At first sight a row's running margin is its margin.
-    let mut memory = RowMemory { running: Some(RunningMargins::new(3, 0.7)), frozen: None };
+    let mut memory = RowMemory { running: Some(RunningMargins::new(3, 0.7)), ..RowMemory::default() };
     let first = evaluate(CrossEntropy, Some(config), &rows, false, Some((&[0, 1, 2], &mut memory)));
     assert_eq!(plain.grad, first.grad);
 }
@@ -264,7 +264,7 @@ fn a_single_row_keeps_its_base_loss() {
 fn a_row_that_is_not_remembered_is_refused() {
     let logits = [1.0, 0.0];
     let batch = Batch::new(Matrix::new(&logits, 2).unwrap(), &[0]).with_identities(Some(&[7]));
-    let mut memory = RowMemory { running: Some(RunningMargins::new(7, 0.5)), frozen: None };
+    let mut memory = RowMemory { running: Some(RunningMargins::new(7, 0.5)), ..RowMemory::default() };
     let objective = Objective::base(CrossEntropy);
     let error = objective.evaluate_remembering(&batch, Some(&mut memory), &mut [0.0; 2], &mut Scratch::default());
     assert!(error.unwrap_err().to_string().contains("row identity = 7"));
@@ -282,23 +282,4 @@ fn settings_out_of_range_are_refused() {
         refused(|c| EnvelopeConfig { fade: Some(Fade { margin: 0.0, share: 0.0 }), ..c }).contains("fade share = 0")
     );
     assert!(refused(|c| EnvelopeConfig { margin: MarginKind::Logit, ..c }).contains("margin probability"));
-}
-
-/// Cross-entropy with smoothed labels, for its dense part: `0.8 ℓ_y + 0.2 mean_k ℓ_k`.
-struct Smoothed;
-
-impl Loss<f64> for Smoothed {
-    fn row(&self, row: Row<f64>) -> RowLoss<f64> {
-        RowLoss::of_log_probability(&row, -0.8 * row.log_p_label, -0.8)
-    }
-    fn is_dense(&self) -> bool {
-        true
-    }
-    fn dense_value(&self, _row: &Row<f64>, _scaled: &[f64], probs: &[f64]) -> f64 {
-        -0.2 * probs.iter().map(|p| p.ln()).sum::<f64>() / probs.len() as f64
-    }
-    fn add_dense(&self, _row: &Row<f64>, _scaled: &[f64], probs: &[f64], factor: f64, grad: &mut [f64]) {
-        let part = 1.0 / probs.len() as f64;
-        grad.iter_mut().zip(probs).for_each(|(g, p)| *g += factor * 0.2 * (p - part));
-    }
 }

@@ -76,6 +76,9 @@ fn samples() -> impl Strategy<Value = Sample> {
             LossConfig::CrossEntropy,
             LossConfig::Focal { gamma: 2.0 },
             LossConfig::Gce { q: 0.7 },
+            LossConfig::Sce { alpha: 0.1, beta: 1.0 },
+            LossConfig::LabelSmoothing { epsilon: 0.1 },
+            LossConfig::Elr { lambda: 3.0, beta: 0.7 },
             LossConfig::Ldam { max_margin: 0.5, scale: 30.0 },
             LossConfig::Hinge,
         ];

@@ -5,7 +5,7 @@ mod naive;
 
 use cmrm::Matrix;
 use cmrm::envelope::{Batch, EnvelopeConfig, MarginKind, Normaliser, Objective, Preset, QuantileKind, Scratch, Start};
-use cmrm::loss::{CrossEntropy, Focal, Gce, Hinge, Ldam, Logistic, Loss, LossConfig};
+use cmrm::loss::{CrossEntropy, Focal, Gce, Hinge, LabelSmoothing, Ldam, Logistic, Loss, LossConfig, Sce};
 use naive::{Brier, Plain};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -153,6 +153,16 @@ proptest! {
     #[test]
     fn generalised_cross_entropy(sample in samples(2usize..5), q in prop_oneof![Just(1.0), 0.05..1.0f64]) {
         sample.check(&Gce::new(q).unwrap(), &Plain::Gce(q))?;
+    }
+
+    #[test]
+    fn symmetric_cross_entropy(sample in samples(2usize..5), alpha in 0.01..2.0f64, beta in 0.0..2.0f64) {
+        sample.check(&Sce::new(alpha, beta).unwrap(), &Plain::Sce(alpha, beta))?;
+    }
+
+    #[test]
+    fn label_smoothing(sample in samples(2usize..5), epsilon in prop_oneof![Just(0.0), 0.01..0.99f64]) {
+        sample.check(&LabelSmoothing::new(epsilon).unwrap(), &Plain::LabelSmoothing(epsilon))?;
     }
 
     #[test]
@@ -334,6 +344,9 @@ mod binary {
             check(&Logistic, &Plain::CrossEntropy, config, &scores, &labels, weights)?;
             check(&Focal::new(gamma).unwrap(), &Plain::Focal(gamma), config, &scores, &labels, weights)?;
             check(&Gce::new(q).unwrap(), &Plain::Gce(q), config, &scores, &labels, weights)?;
+            check(&Sce::new(q, gamma).unwrap(), &Plain::Sce(q, gamma), config, &scores, &labels, weights)?;
+            let smoothed = LabelSmoothing::new(q / 2.0).unwrap();
+            check(&smoothed, &Plain::LabelSmoothing(q / 2.0), config, &scores, &labels, weights)?;
             let scaled: Vec<f64> = scores.iter().map(|t| t / scale).collect();
             let ldam = Ldam::new(0.5, scale, &counts).unwrap();
             check(&ldam, &Plain::Ldam(0.5, scale, counts.to_vec()), config, &scaled, &labels, weights)?;

@@ -16,6 +16,9 @@ fn losses(classes: usize) -> Vec<(LossConfig, BaseLoss)> {
     let mut configs = vec![LossConfig::CrossEntropy, LossConfig::Hinge];
     configs.extend([0.0, 0.1, 0.5, 1.0, 2.0, 7.5, 1e30].map(|gamma| LossConfig::Focal { gamma }));
     configs.extend([1e-9, 0.1, 0.7, 1.0].map(|q| LossConfig::Gce { q }));
+    configs.extend([(0.1, 1.0), (0.0, 1.0), (1.0, 0.0)].map(|(alpha, beta)| LossConfig::Sce { alpha, beta }));
+    configs.extend([0.0, 1e-9, 0.1, 0.999].map(|epsilon| LossConfig::LabelSmoothing { epsilon }));
+    configs.extend([0.0, 3.0].map(|lambda| LossConfig::Elr { lambda, beta: 0.7 }));
     configs.extend(
         [(0.5, 30.0), (0.0, 1.0), (1.0, 64.0), (0.06, 1000.0), (0.5, 1e-3)]
             .map(|(max_margin, scale)| LossConfig::Ldam { max_margin, scale }),
@@ -194,6 +197,8 @@ proptest! {
             let (slack, comparable) = match config {
                 LossConfig::Ldam { scale, .. } => (2e-3 * scale, true),
                 LossConfig::Focal { gamma } => (0.0, gamma <= 10.0),
+                // One minus a target of 0.9999 has four digits left.
+                LossConfig::Elr { lambda, .. } => (1e-3 * lambda, true),
                 _ => (0.0, true),
             };
             let near = |a: f64, b: f64| !comparable || (a - b).abs() <= 1e-5 * (1.0 + b.abs()) + slack;
@@ -301,11 +306,18 @@ fn parameters_outside_their_range_are_refused() {
         assert!(BinaryConfig::paper(bad, 1.0, 0.5, 0.5).validate().is_err());
         assert!(LossConfig::Focal { gamma: bad }.validate(&[]).is_err());
         assert!(LossConfig::Gce { q: bad }.validate(&[]).is_err());
+        assert!(LossConfig::Sce { alpha: bad, beta: 1.0 }.validate(&[]).is_err());
+        assert!(LossConfig::Sce { alpha: 0.1, beta: bad }.validate(&[]).is_err());
+        assert!(LossConfig::LabelSmoothing { epsilon: bad }.validate(&[]).is_err());
+        assert!(LossConfig::Elr { lambda: bad, beta: 0.7 }.validate(&[]).is_err());
+        assert!(LossConfig::Elr { lambda: 3.0, beta: bad }.validate(&[]).is_err());
         assert!(LossConfig::Ldam { max_margin: bad, scale: 30.0 }.validate(&[1.0]).is_err());
         assert!(LossConfig::Ldam { max_margin: 0.5, scale: bad }.validate(&[1.0]).is_err());
         assert!(LossConfig::Ldam { max_margin: 0.5, scale: 30.0 }.validate(&[1.0, bad]).is_err());
     }
     assert!(LossConfig::Gce { q: 0.0 }.validate(&[]).is_err());
+    assert!(LossConfig::Sce { alpha: 0.0, beta: 0.0 }.validate(&[]).is_err());
+    assert!(LossConfig::LabelSmoothing { epsilon: 1.0 }.validate(&[]).is_err());
     assert!(LossConfig::Ldam { max_margin: 0.5, scale: 30.0 }.validate(&[]).is_err());
     let error = LossConfig::Ldam { max_margin: 1.0, scale: 65.0 }.validate(&[1.0]).unwrap_err().to_string();
     assert_eq!(error, "scale · max_margin = 65 is out of range: expected at most 64");
@@ -357,6 +369,7 @@ fn a_learned_row_has_a_small_loss_not_a_zero_loss() {
     for (config, expected) in [
         (LossConfig::CrossEntropy, odds.ln_1p()),
         (LossConfig::Gce { q: 0.7 }, -(-0.7 * odds.ln_1p()).exp_m1() / 0.7),
+        (LossConfig::Sce { alpha: 0.1, beta: 1.0 }, 0.1 * odds.ln_1p() + 4.0 * odds / (1.0 + odds)),
         (LossConfig::Focal { gamma: 0.5 }, (odds / (1.0 + odds)).sqrt() * odds.ln_1p()),
     ] {
         let loss = config.validate(&[]).unwrap();
@@ -364,6 +377,25 @@ fn a_learned_row_has_a_small_loss_not_a_zero_loss() {
         assert!((double.base / expected - 1.0).abs() < 1e-12, "{config:?}: {} {expected}", double.base);
         let (single, _) = evaluate(&loss, None, 2, &[18.0f32, 0.0], &[0], None).unwrap();
         assert!((single.base / expected - 1.0).abs() < 1e-6, "{config:?}: {} {expected}", single.base);
+    }
+}
+
+/// Smoothed labels read differences of logits: a sum of these logits would overflow, a logarithm of the smallest
+/// probability too.
+#[test]
+fn label_smoothing_is_exact_for_extreme_logits() {
+    let smoothed = LossConfig::LabelSmoothing { epsilon: 0.5 }.validate(&[]).unwrap();
+    for label in [0, 1, 2] {
+        let (same, grad) = evaluate(&smoothed, None, 3, &[f32::MAX; 3], &[label], None).unwrap();
+        assert!((same.base - 3f64.ln()).abs() < 1e-6, "{same:?}");
+        assert!(grad.iter().sum::<f32>().abs() < 1e-6, "{grad:?}");
+    }
+    // −log s = (0, 3000, 6000): mean 3000, half of it and half of the label's own.
+    for (label, expected) in [(0, 1500.0), (1, 3000.0), (2, 4500.0)] {
+        let (found, _) = evaluate(&smoothed, None, 3, &[3000.0f32, 0.0, -3000.0], &[label], None).unwrap();
+        assert_eq!(found.base, expected);
+        let (found, _) = evaluate(&smoothed, None, 3, &[3000.0f64, 0.0, -3000.0], &[label], None).unwrap();
+        assert_eq!(found.base, expected);
     }
 }
 

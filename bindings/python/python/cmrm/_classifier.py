@@ -22,8 +22,8 @@ class CMRMClassifier(FittedClassifier):
     ----------
     model : ``mlp``, ``linear``, ``svm`` (two classes, with ``loss="hinge"``) or ``cosine``
     hidden : widths of the hidden layers of ``mlp``
-    loss : base loss: ``cross-entropy``, ``focal``, ``gce``, ``ldam``, ``hinge`` or ``logistic``, optionally with its
-        parameter, as in ``gce:0.5``
+    loss : base loss: ``cross-entropy``, ``focal``, ``gce``, ``sce``, ``label-smoothing``, ``elr``, ``ldam``, ``hinge`` or
+        ``logistic``, optionally with its parameter, as in ``gce:0.5``
     preset : settings of the envelope: ``robust``, ``paper`` or ``authors``
     lam, alpha, temperature, start : weight of the envelope (0 turns it off), share of margins below the threshold,
         width of the filter, and share of the epochs before it starts (``lbfgs`` starts it earlier once the base loss

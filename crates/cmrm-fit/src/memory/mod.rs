@@ -5,6 +5,7 @@ mod room;
 
 pub use room::Room;
 
+use cmrm::loss::LossConfig;
 use cmrm_train::model::Layout;
 use cmrm_train::train::{Method, Selection};
 
@@ -19,6 +20,8 @@ const MANY_CLASSES: usize = 50;
 const FEW_ROWS: usize = 10;
 /// Copies of the parameters that a training holds: their gradient and two moments of the optimiser beside themselves.
 const COPIES_OF_PARAMETERS: usize = 4;
+/// Copies of ELR's targets: those in use, and those to come back to if an epoch is interrupted.
+const COPIES_OF_TARGETS: usize = 2;
 
 /// The large parts of what something needs, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,9 +63,11 @@ impl Need {
         let judged = (3 * validation).max(2 * judged);
         // The best epoch's parameters are kept beside.
         let copies = COPIES_OF_PARAMETERS + usize::from(train.selection != Selection::Last);
+        let remembered = if matches!(config.loss, LossConfig::Elr { .. }) { COPIES_OF_TARGETS * arms } else { 0 };
         Ok(Need::new(all, data.classes.len())
             .and("the models, their gradients and the optimiser", &[layout.parameters(), copies])
             .and("the outputs of a batch and their gradient", &[2, batch, outputs, beside])
+            .and("the targets that the loss elr remembers", &[remembered, rows, data.classes.len()])
             .and("the probabilities of the rows to validate or test on", &[judged, data.classes.len()]))
     }
 

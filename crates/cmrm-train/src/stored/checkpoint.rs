@@ -215,10 +215,14 @@ fn take_record(tensors: &TensorFile, copy: usize, header: &Header, record: &mut 
 }
 
 fn put_memory<T: Scalar>(tensors: &mut TensorFile, copy: usize, memory: Option<&RowMemory<T>>) {
-    if let Some(running) = memory.and_then(|memory| memory.running.as_ref()) {
+    let Some(memory) = memory else { return };
+    if let Some(running) = &memory.running {
         tensors.put(format!("arm{copy}.running_margins"), &[running.margins().len()], running.margins());
     }
-    if let Some(FrozenFilter { weights, lambda }) = memory.and_then(|memory| memory.frozen.as_ref()) {
+    if let Some(running) = &memory.targets {
+        tensors.put(format!("arm{copy}.running_targets"), &[running.targets().len()], running.targets());
+    }
+    if let Some(FrozenFilter { weights, lambda }) = &memory.frozen {
         tensors.put(format!("arm{copy}.filter.weights"), &[weights.len()], weights);
         tensors.put(format!("arm{copy}.filter.lambda"), &[1], &[*lambda]);
     }
@@ -233,10 +237,21 @@ fn take_memory<T: Scalar>(
     if tensors.names_under(&format!("arm{copy}.filter.")).next().is_some() {
         let weights = tensors.take_shaped(&format!("arm{copy}.filter.weights"), &[rows])?;
         let lambda: Vec<T> = tensors.take_shaped(&format!("arm{copy}.filter.lambda"), &[1])?;
-        *memory = Some(RowMemory { running: None, frozen: Some(FrozenFilter { weights, lambda: lambda[0] }) });
-    } else if let Some(running) = memory.as_mut().and_then(|memory| memory.running.as_mut()) {
-        let margins: Vec<T> = tensors.take_shaped(&format!("arm{copy}.running_margins"), &[rows])?;
-        running.margins_mut().copy_from_slice(&margins);
+        let frozen = Some(FrozenFilter { weights, lambda: lambda[0] });
+        *memory = Some(RowMemory { frozen, ..RowMemory::default() });
+        return Ok(());
+    }
+    let take = |name: &str, values: &mut [T]| -> Result<()> {
+        let stored: Vec<T> = tensors.take_shaped(&format!("arm{copy}.{name}"), &[values.len()])?;
+        values.copy_from_slice(&stored);
+        Ok(())
+    };
+    let Some(memory) = memory else { return Ok(()) };
+    if let Some(running) = &mut memory.running {
+        take("running_margins", running.margins_mut())?;
+    }
+    if let Some(running) = &mut memory.targets {
+        take("running_targets", running.targets_mut())?;
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use cmrm::Scalar;
 use cmrm::envelope::binary::{BinaryConfig, BinaryEnvelope};
-use cmrm::envelope::{Envelope, EnvelopeConfig, RowMemory, RunningMargins, Start};
+use cmrm::envelope::{Envelope, EnvelopeConfig, RowMemory, RunningMargins, RunningTargets, Start};
 use cmrm::error::check_parameter;
-use cmrm::loss::{BaseLoss, LossConfig};
+use cmrm::loss::{BaseLoss, Loss, LossConfig};
 use serde::{Deserialize, Serialize};
 
 use super::evaluate::ArmScratch;
@@ -84,7 +84,7 @@ pub(crate) struct ArmState<T> {
     pub comes_on: bool,
     pub fresh_optimiser: bool,
     pub scratch: ArmScratch<T>,
-    /// What is remembered of the training rows from one epoch to the next, if the term reads any of it.
+    /// What is remembered of the training rows from one epoch to the next, if the loss or the term reads any of it.
     pub memory: Option<RowMemory<T>>,
 }
 
@@ -97,17 +97,21 @@ impl<T: Scalar> ArmState<T> {
             Term::Binary { config, start, fresh_optimiser } => {
                 let classes = class_counts.len();
                 check_parameter("classes of the binary envelope", classes as f64, classes == 2, "two classes")?;
+                check_no_targets(&arm.loss, "0 with the binary envelope, which remembers nothing of the rows")?;
                 (CheckedTerm::Binary(config.validate()?), start, fresh_optimiser)
             }
         };
         let start = start.first_epoch(epochs);
         let comes_on = !matches!(term, CheckedTerm::Base) && start < epochs;
-        let memory = match arm.term {
+        let running = match arm.term {
             Term::Envelope(EnvelopeConfig { running: Some(beta), .. }) if comes_on => {
-                Some(RowMemory { running: Some(RunningMargins::new(rows, beta)), frozen: None })
+                Some(RunningMargins::new(rows, beta))
             }
             _ => None,
         };
+        let targets = Loss::<T>::target_momentum(&loss).map(|_| RunningTargets::new(rows, class_counts.len()));
+        let remembers = running.is_some() || targets.is_some();
+        let memory = remembers.then_some(RowMemory { running, targets, frozen: None });
         Ok(ArmState { loss, term, start, comes_on, fresh_optimiser, scratch: ArmScratch::default(), memory })
     }
 
@@ -131,4 +135,12 @@ impl<T: Scalar> ArmState<T> {
     pub fn clears_optimiser(&self, epoch: usize) -> bool {
         self.fresh_optimiser && epoch > 0 && epoch == self.start && self.is_on(epoch)
     }
+}
+
+/// Refuses a loss whose targets move while it trains, where they cannot be kept.
+pub(super) fn check_no_targets(loss: &LossConfig, expected: &'static str) -> Result<()> {
+    if let LossConfig::Elr { lambda, .. } = *loss {
+        check_parameter("lambda of elr", lambda, lambda == 0.0, expected)?;
+    }
+    Ok(())
 }

@@ -137,7 +137,7 @@ fn freeze_filter<T: Scalar>(
     let (outputs, delta) = work.outputs_and_delta();
     let outcome = evaluate_arm(state, true, arm.network.layout(), 0, outputs, targets, delta)?;
     let frozen = FrozenFilter { weights: state.scratch.weights().to_vec(), lambda: T::from_f64(outcome.lambda) };
-    state.memory = Some(RowMemory { running: None, frozen: Some(frozen) });
+    state.memory = Some(RowMemory { frozen: Some(frozen), ..RowMemory::default() });
     Ok(())
 }
 

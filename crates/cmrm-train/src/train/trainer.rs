@@ -9,7 +9,7 @@ use cmrm::scores::most_likely;
 use cmrm::theory::filter_quality;
 use cmrm::{Matrix, Scalar};
 
-use super::arm::{Arm, ArmState};
+use super::arm::{Arm, ArmState, check_no_targets};
 use super::config::{CheckedMethod, CheckedTraining, Selection, TrainConfig};
 use super::data::Examples;
 use super::engine::Engine;
@@ -117,6 +117,11 @@ impl<'a, T: Scalar> Trainer<'a, T> {
     ) -> Result<Self> {
         let CheckedTraining { config, model, method } = config.validate()?;
         check_parameter("arms", arms.len() as f64, !arms.is_empty(), "at least one arm")?;
+        if let CheckedMethod::FullBatch(_) = method {
+            // Within one line search the targets would move with every point that is tried.
+            let expected = "0 with L-BFGS, which needs a fixed objective; train in batches, or choose another loss";
+            arms.iter().try_for_each(|arm| check_no_targets(&arm.loss, expected))?;
+        }
         train.check(classes)?;
         if let Some(validation) = &validation {
             validation.check(classes)?;

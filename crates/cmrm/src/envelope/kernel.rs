@@ -5,10 +5,11 @@
 
 use super::config::MarginKind;
 use super::group::{Group, Lanes, Logits, ROWS, Softener, Totals};
+use super::memory::move_target;
 use super::narrow;
 use super::objective::{Batch, Objective, Scratch};
 use crate::error::{Error, Result};
-use crate::loss::{Loss, Row};
+use crate::loss::{Loss, Row, WholeRow};
 use crate::scalar::Scalar;
 
 /// First half: reads `logits` once, leaves each row's exponentials in `grad`, fills the rest. Lengths must agree.
@@ -27,6 +28,9 @@ pub(super) struct Forward<'a, T, L: ?Sized> {
     pub groups: &'a mut [Group<T>],
     pub losses: &'a mut [T],
     pub margins: &'a mut [T],
+    /// Targets of the rows, which meet their probabilities here; empty for a loss that reads none.
+    pub targets: &'a mut [T],
+    pub target_momentum: f64,
 }
 
 impl<T: Scalar, L: Loss<T> + ?Sized> Forward<'_, T, L> {
@@ -41,7 +45,8 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> Result<()> {
-        let Forward { loss, margin, classes, stride, first_row, logits, labels, grad, groups, losses, margins } = self;
+        let Forward { loss, margin, classes, stride, first_row, logits, labels, grad, groups, losses, margins, .. } =
+            self;
         let scale = loss.scale();
         let mut dense = DenseRow::new(loss, classes);
         let mut softener = Softener::new(classes);
@@ -56,7 +61,12 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
             if let Some(dense) = &mut dense {
                 for (r, value) in losses.iter_mut().enumerate() {
                     let row = dense.fill(&logits[r * stride..], scale, &grad[r * stride..], group, r);
-                    *value += loss.dense_value(&row, &dense.scaled, &dense.probs);
+                    let target = match &mut *self.targets {
+                        [] => &mut [],
+                        targets => &mut targets[(start + r) * classes..][..classes],
+                    };
+                    move_target(self.target_momentum, &dense.probs, target);
+                    *value += loss.dense_value(&row, dense.whole(target));
                 }
             }
             if !group.margins(margin, losses, margins) {
@@ -102,6 +112,11 @@ impl<T: Scalar> DenseRow<T> {
         row
     }
 
+    /// The row that was taken last, with its target.
+    fn whole<'a>(&'a self, target: &'a [T]) -> WholeRow<'a, T> {
+        WholeRow { scaled: &self.scaled, probs: &self.probs, target }
+    }
+
     /// Sum of the absolute values of the loss's gradient by the scaled logits of row `r`.
     fn size<L: Loss<T> + ?Sized>(
         &mut self,
@@ -110,13 +125,14 @@ impl<T: Scalar> DenseRow<T> {
         exponentials: &[T],
         group: &Group<T>,
         r: usize,
+        target: &[T],
     ) -> T {
         let row = self.fill(logits, loss.scale(), exponentials, group, r);
         let answer = loss.row(row);
         let mut gradient: Vec<T> = self.probs.iter().map(|&p| answer.on_probs * p).collect();
         gradient[row.label] = answer.at_label;
         gradient[row.rival] += answer.on_rival;
-        loss.add_dense(&row, &self.scaled, &self.probs, T::ONE, &mut gradient);
+        loss.add_dense(&row, self.whole(target), T::ONE, &mut gradient);
         gradient.into_iter().map(T::abs).sum()
     }
 }
@@ -141,7 +157,7 @@ fn explain<T: Scalar>(logits: &[T], scale: T, row: usize, label: usize, loss: T)
 /// Second half: turns the exponentials in `grad` into the gradient of the total by the logits.
 ///
 /// A gradient too large for the number type is refused.
-pub(super) struct Backward<'a, T, L: ?Sized> {
+pub(super) struct Backward<'a, T, L: ?Sized, F> {
     pub loss: &'a L,
     pub margin: MarginKind,
     pub classes: usize,
@@ -155,23 +171,25 @@ pub(super) struct Backward<'a, T, L: ?Sized> {
     /// `∂R/∂M_i` and λ, if there is an envelope.
     pub slopes: Option<(&'a [T], T)>,
     pub groups: &'a [Group<T>],
+    /// The target of each row, if the loss reads any.
+    pub target: &'a F,
     pub grad: &'a mut [T],
 }
 
-impl<T: Scalar, L: Loss<T> + ?Sized> Backward<'_, T, L> {
+impl<'a, T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> &'a [T]> Backward<'a, T, L, F> {
     /// Runs it with the processor's widest vectors.
     pub fn run(self) -> Result<()> {
         pulp::Arch::new().dispatch(self)
     }
 }
 
-impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Backward<'_, T, L> {
+impl<'a, T: Scalar, L: Loss<T> + ?Sized, F: Fn(usize) -> &'a [T]> pulp::WithSimd for Backward<'a, T, L, F> {
     type Output = Result<()>;
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> Result<()> {
-        let Backward { loss, margin, classes, stride, first_row, logits, rows, row_factors, slopes, groups, grad } =
-            self;
+        let Backward { loss, margin, classes, stride, first_row, logits, rows, row_factors, slopes, .. } = self;
+        let Backward { groups, target, grad, .. } = self;
         let scale = loss.scale();
         let mut dense = DenseRow::new(loss, classes);
         let mut refused = None;
@@ -204,7 +222,7 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Backward<'_, T, L> {
                 grad[rival] += totals.on_rival[r];
                 if let (Some(dense), Some(row)) = (&dense, &row) {
                     let share = if margin == MarginKind::Loss { factors[r] - steps[r] } else { factors[r] };
-                    loss.add_dense(row, &dense.scaled, &dense.probs, share * scale, grad);
+                    loss.add_dense(row, dense.whole(target(start + r)), share * scale, grad);
                 }
             }
             if dense.is_some() || !totals.bounded(count) {
@@ -250,7 +268,8 @@ pub(super) fn sizes<T: Scalar, L: Loss<T>>(
         for r in 0..ROWS.min(rows - start) {
             if let Some(dense) = &mut dense {
                 let place = (start + r) * stride + offset;
-                base[r] = dense.size(objective.loss, &batch.logits[place..], &grad[place..], group, r);
+                let target = scratch.target(start + r, batch.classes);
+                base[r] = dense.size(objective.loss, &batch.logits[place..], &grad[place..], group, r, target);
                 if margin == MarginKind::Loss {
                     of_margin[r] = base[r];
                 }

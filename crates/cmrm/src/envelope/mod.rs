@@ -24,7 +24,7 @@ mod risk;
 pub(crate) mod wide;
 
 pub use config::{Envelope, EnvelopeConfig, Fade, Filter, MarginKind, Normaliser, QuantileKind, Scale, Scope, Start};
-pub use memory::{FrozenFilter, RowMemory, RunningMargins};
+pub use memory::{FrozenFilter, RowMemory, RunningMargins, RunningTargets};
 pub use multi_objective::{PlacedObjective, evaluate_many};
 pub use objective::{Batch, Objective, Outcome, Scratch};
 pub use preset::{Preset, PresetOverrides};

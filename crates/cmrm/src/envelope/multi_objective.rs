@@ -42,6 +42,8 @@ pub fn evaluate_many<T: Scalar, L: Loss<T>>(
     for (m, member) in members.iter_mut().enumerate() {
         member.check(batch).map_err(|error| (m, error))?;
         member.scratch.resize(batch.rows());
+        let momentum = member.objective.loss.target_momentum();
+        member.scratch.lay_out_targets(momentum, batch, member.memory.as_deref());
     }
     forward_blocks(members, batch, grad)?;
     let mut outcomes = Vec::with_capacity(members.len());
@@ -63,8 +65,8 @@ impl<T: Scalar, L: Loss<T>> PlacedObjective<'_, T, L> {
         if end > batch.stride {
             return Err(Error::Shape { what: "columns of the shared logits", expected: end, found: batch.stride });
         }
-        match (batch.identities, self.memory.as_ref().and_then(|memory| memory.running.as_ref())) {
-            (Some(identities), Some(running)) => running.check(identities),
+        match (batch.identities, &self.memory) {
+            (Some(identities), Some(memory)) => memory.check(identities, batch.classes),
             _ => Ok(()),
         }
     }
@@ -125,6 +127,8 @@ fn forward_blocks<T: Scalar, L: Loss<T>>(
         groups: &'t mut [Group<T>],
         losses: &'t mut [T],
         margins: &'t mut [T],
+        targets: &'t mut [T],
+        target_momentum: f64,
     }
     let count = members.len();
     let mut tasks: Vec<Task<'_, T, L>> = grad
@@ -135,14 +139,19 @@ fn forward_blocks<T: Scalar, L: Loss<T>>(
     for PlacedObjective { objective, offset, scratch, .. } in members {
         let chunks = scratch.losses.chunks_mut(rows).zip(scratch.margins.chunks_mut(rows));
         let chunks = scratch.groups.chunks_mut(rows / ROWS).zip(chunks);
+        let (mut rest, target_momentum) = (&mut scratch.targets[..], scratch.target_momentum);
         for (task, (groups, (losses, margins))) in tasks.iter_mut().zip(chunks) {
-            task.members.push(Part { objective, offset: *offset, groups, losses, margins });
+            let targets;
+            (targets, rest) = rest.split_at_mut(rest.len().min(losses.len() * classes));
+            let offset = *offset;
+            task.members.push(Part { objective, offset, groups, losses, margins, targets, target_momentum });
         }
     }
     let tasks: Vec<_> = tasks.into_iter().enumerate().collect();
     run_blocks(tasks, on_threads(logits.len()), |(block, Task { grad, members })| {
         let first = block * rows;
-        for (m, Part { objective, offset, groups, losses, margins }) in members.into_iter().enumerate() {
+        for (m, part) in members.into_iter().enumerate() {
+            let Part { objective, offset, groups, losses, margins, targets, target_momentum } = part;
             let forward = Forward {
                 loss: objective.loss,
                 margin: objective.margin_kind(),
@@ -155,6 +164,8 @@ fn forward_blocks<T: Scalar, L: Loss<T>>(
                 groups,
                 losses,
                 margins,
+                targets,
+                target_momentum,
             };
             forward.run().map_err(|error| (m, error))?;
         }
@@ -187,6 +198,7 @@ fn backward_blocks<T: Scalar, L: Loss<T>>(
                 row_factors: &scratch.factors[first..end],
                 slopes: objective.slopes(scratch).map(|(slopes, lambda)| (&slopes[first..end], lambda)),
                 groups: &scratch.groups[first / ROWS..end.div_ceil(ROWS)],
+                target: &|i| scratch.target(first + i, classes),
                 grad: &mut grad[*offset..],
             };
             backward.run().map_err(|error| (m, error))?;

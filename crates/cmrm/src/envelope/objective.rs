@@ -93,6 +93,10 @@ pub struct Scratch<T> {
     pub(super) factors: Vec<T>,
     /// What the slopes are multiplied by.
     lambda: T,
+    /// Targets of the rows, side by side, where the loss reads any; else empty.
+    pub(super) targets: Vec<T>,
+    /// What they keep of themselves when they meet the batch.
+    pub(super) target_momentum: f64,
 }
 
 impl<T: Scalar> Scratch<T> {
@@ -103,6 +107,33 @@ impl<T: Scalar> Scratch<T> {
         self.weights.resize(rows, T::ONE);
         self.slopes.resize(rows, T::ZERO);
         self.factors.resize(rows, T::ZERO);
+    }
+
+    /// Lays out the targets that a loss with this momentum reads: what is remembered of the rows, or else nothing, so that
+    /// the batch's own probabilities become the target.
+    pub(super) fn lay_out_targets(
+        &mut self,
+        momentum: Option<f64>,
+        batch: &Batch<'_, T>,
+        memory: Option<&RowMemory<T>>,
+    ) {
+        self.targets.clear();
+        let Some(momentum) = momentum else { return };
+        match (batch.identities, memory.and_then(|memory| memory.targets.as_ref())) {
+            (Some(identities), Some(remembered)) => {
+                remembered.gather(identities, &mut self.targets);
+                self.target_momentum = momentum;
+            }
+            _ => {
+                self.targets.resize(batch.rows() * batch.classes, T::ZERO);
+                self.target_momentum = 0.0;
+            }
+        }
+    }
+
+    /// The target of a row; empty where the loss reads none.
+    pub(super) fn target(&self, row: usize, classes: usize) -> &[T] {
+        if self.targets.is_empty() { &[] } else { &self.targets[row * classes..][..classes] }
     }
 
     /// Margin of each row (of probabilities, when there is no envelope to say otherwise).
@@ -233,10 +264,17 @@ impl<L> Objective<L> {
     ) -> Result<Outcome<T>> {
         let Batch { labels, row_weights, identities, .. } = *batch;
         scratch.running.clear();
-        let (running, frozen) = memory.map_or((None, None), |memory| (memory.running.as_mut(), memory.frozen.as_ref()));
-        if let (Some(running), Some(identities)) = (running, identities) {
-            running.meet(identities, &scratch.margins, &mut scratch.running);
+        let mut memory = memory;
+        if let (Some(memory), Some(identities)) = (memory.as_deref_mut(), identities) {
+            if let Some(running) = &mut memory.running {
+                running.meet(identities, &scratch.margins, &mut scratch.running);
+            }
+            // Empty for a loss that reads none.
+            if let Some(targets) = &mut memory.targets {
+                targets.store(identities, &scratch.targets);
+            }
         }
+        let frozen = memory.and_then(|memory| memory.frozen.as_ref());
         plain_shares(row_weights, weight_sum, &mut scratch.factors);
         let Some(envelope) = &self.envelope else {
             scratch.weights.fill(T::ONE);

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CrossEntropy, Focal, Gce, Hinge, Ldam, Logistic, Loss, Row, RowLoss};
+use super::{CrossEntropy, Elr, Focal, Gce, Hinge, LabelSmoothing, Ldam, Logistic, Loss, Row, RowLoss, Sce, WholeRow};
 use crate::error::Result;
 use crate::scalar::Scalar;
 
@@ -26,6 +26,30 @@ pub enum LossConfig {
         /// Exponent q.
         #[serde(default = "default_q")]
         q: f64,
+    },
+    /// Symmetric cross-entropy.
+    Sce {
+        /// Weight α of cross-entropy.
+        #[serde(default = "default_alpha")]
+        alpha: f64,
+        /// Weight β of the reverse cross-entropy.
+        #[serde(default = "default_beta")]
+        beta: f64,
+    },
+    /// Cross-entropy with smoothed labels.
+    LabelSmoothing {
+        /// ε: what the label gives to all classes together.
+        #[serde(default = "default_epsilon")]
+        epsilon: f64,
+    },
+    /// Early-learning regularisation, which remembers what the model said of each row.
+    Elr {
+        /// Weight λ of the regularisation.
+        #[serde(default = "default_elr_lambda")]
+        lambda: f64,
+        /// β: what a row's target keeps of itself when the row is met again.
+        #[serde(default = "default_elr_beta")]
+        beta: f64,
     },
     /// Label-distribution-aware margin loss.
     Ldam {
@@ -48,6 +72,21 @@ fn default_gamma() -> f64 {
 fn default_q() -> f64 {
     Gce::DEFAULT_Q
 }
+fn default_alpha() -> f64 {
+    Sce::DEFAULT_ALPHA
+}
+fn default_beta() -> f64 {
+    Sce::DEFAULT_BETA
+}
+fn default_epsilon() -> f64 {
+    LabelSmoothing::DEFAULT_EPSILON
+}
+fn default_elr_lambda() -> f64 {
+    Elr::DEFAULT_LAMBDA
+}
+fn default_elr_beta() -> f64 {
+    Elr::DEFAULT_BETA
+}
 fn default_max_margin() -> f64 {
     Ldam::DEFAULT_MAX_MARGIN
 }
@@ -62,6 +101,9 @@ impl LossConfig {
             LossConfig::CrossEntropy => BaseLoss::CrossEntropy(CrossEntropy),
             LossConfig::Focal { gamma } => BaseLoss::Focal(Focal::new(gamma)?),
             LossConfig::Gce { q } => BaseLoss::Gce(Gce::new(q)?),
+            LossConfig::Sce { alpha, beta } => BaseLoss::Sce(Sce::new(alpha, beta)?),
+            LossConfig::LabelSmoothing { epsilon } => BaseLoss::LabelSmoothing(LabelSmoothing::new(epsilon)?),
+            LossConfig::Elr { lambda, beta } => BaseLoss::Elr(Elr::new(lambda, beta)?),
             LossConfig::Ldam { max_margin, scale } => BaseLoss::Ldam(Ldam::new(max_margin, scale, class_counts)?),
             LossConfig::Hinge => BaseLoss::Hinge(Hinge),
             LossConfig::Logistic => BaseLoss::Logistic(Logistic),
@@ -74,6 +116,9 @@ impl LossConfig {
             LossConfig::CrossEntropy => "cross-entropy",
             LossConfig::Focal { .. } => "focal",
             LossConfig::Gce { .. } => "gce",
+            LossConfig::Sce { .. } => "sce",
+            LossConfig::LabelSmoothing { .. } => "label-smoothing",
+            LossConfig::Elr { .. } => "elr",
             LossConfig::Ldam { .. } => "ldam",
             LossConfig::Hinge => "hinge",
             LossConfig::Logistic => "logistic",
@@ -95,28 +140,41 @@ impl FromStr for LossConfig {
             "cross-entropy" | "ce" => LossConfig::CrossEntropy,
             "focal" => LossConfig::Focal { gamma: number(Focal::DEFAULT_GAMMA)? },
             "gce" => LossConfig::Gce { q: number(Gce::DEFAULT_Q)? },
+            "sce" => LossConfig::Sce { alpha: Sce::DEFAULT_ALPHA, beta: Sce::DEFAULT_BETA },
+            "label-smoothing" => LossConfig::LabelSmoothing { epsilon: number(LabelSmoothing::DEFAULT_EPSILON)? },
+            "elr" => LossConfig::Elr { lambda: number(Elr::DEFAULT_LAMBDA)?, beta: Elr::DEFAULT_BETA },
             "ldam" => LossConfig::Ldam { max_margin: number(Ldam::DEFAULT_MAX_MARGIN)?, scale: Ldam::DEFAULT_SCALE },
             "hinge" => LossConfig::Hinge,
             "logistic" => LossConfig::Logistic,
             _ => {
-                let known = "cross-entropy, focal, gce, ldam, hinge or logistic";
+                let known = "cross-entropy, focal, gce, sce, label-smoothing, elr, ldam, hinge or logistic";
                 return Err(format!("unknown loss '{name}': expected {known}"));
             }
         };
         if parameter.is_some() && matches!(loss, LossConfig::CrossEntropy | LossConfig::Hinge | LossConfig::Logistic) {
             return Err(format!("the loss {name} takes no parameter"));
         }
+        if parameter.is_some() && matches!(loss, LossConfig::Sce { .. }) {
+            return Err(format!(
+                "the loss {name} takes no parameter here; alpha and beta are settings of a configuration file: \
+                 loss = {{ name = \"sce\", alpha = {}, beta = {} }}",
+                Sce::DEFAULT_ALPHA,
+                Sce::DEFAULT_BETA
+            ));
+        }
         Ok(loss)
     }
 }
 
-/// The text that is read back; LDAM's scale is not in it.
+/// The text that is read back; LDAM's scale, ELR's β and the parameters of SCE are not in it.
 impl fmt::Display for LossConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
         match self {
             LossConfig::Focal { gamma } => write!(f, "{name}:{gamma}"),
             LossConfig::Gce { q } => write!(f, "{name}:{q}"),
+            LossConfig::LabelSmoothing { epsilon } => write!(f, "{name}:{epsilon}"),
+            LossConfig::Elr { lambda, .. } => write!(f, "{name}:{lambda}"),
             LossConfig::Ldam { max_margin, .. } => write!(f, "{name}:{max_margin}"),
             _ => f.write_str(name),
         }
@@ -130,6 +188,9 @@ pub enum BaseLoss {
     CrossEntropy(CrossEntropy),
     Focal(Focal),
     Gce(Gce),
+    Sce(Sce),
+    LabelSmoothing(LabelSmoothing),
+    Elr(Elr),
     Ldam(Ldam),
     Hinge(Hinge),
     Logistic(Logistic),
@@ -141,6 +202,9 @@ macro_rules! each {
             BaseLoss::CrossEntropy($loss) => $body,
             BaseLoss::Focal($loss) => $body,
             BaseLoss::Gce($loss) => $body,
+            BaseLoss::Sce($loss) => $body,
+            BaseLoss::LabelSmoothing($loss) => $body,
+            BaseLoss::Elr($loss) => $body,
             BaseLoss::Ldam($loss) => $body,
             BaseLoss::Hinge($loss) => $body,
             BaseLoss::Logistic($loss) => $body,
@@ -161,6 +225,22 @@ impl<T: Scalar> Loss<T> for BaseLoss {
     fn check_classes(&self, classes: usize) -> Result<()> {
         each!(self, loss => Loss::<T>::check_classes(loss, classes))
     }
+
+    fn is_dense(&self) -> bool {
+        each!(self, loss => Loss::<T>::is_dense(loss))
+    }
+
+    fn target_momentum(&self) -> Option<f64> {
+        each!(self, loss => Loss::<T>::target_momentum(loss))
+    }
+
+    fn dense_value(&self, row: &Row<T>, whole: WholeRow<'_, T>) -> T {
+        each!(self, loss => loss.dense_value(row, whole))
+    }
+
+    fn add_dense(&self, row: &Row<T>, whole: WholeRow<'_, T>, factor: T, grad: &mut [T]) {
+        each!(self, loss => loss.add_dense(row, whole, factor, grad));
+    }
 }
 
 #[cfg(test)]
@@ -172,11 +252,25 @@ mod tests {
         assert_eq!("cross_entropy".parse(), Ok(LossConfig::CrossEntropy));
         assert_eq!("focal:1".parse(), Ok(LossConfig::Focal { gamma: 1.0 }));
         assert_eq!("gce".parse(), Ok(LossConfig::Gce { q: 0.7 }));
-        for text in ["cross-entropy", "focal:1.5", "gce:0.5", "ldam:0.3", "hinge", "logistic"] {
+        for text in [
+            "cross-entropy",
+            "focal:1.5",
+            "gce:0.5",
+            "sce",
+            "label-smoothing:0.2",
+            "elr:2.5",
+            "ldam:0.3",
+            "hinge",
+            "logistic",
+        ] {
             assert_eq!(text.parse::<LossConfig>().unwrap().to_string(), text);
         }
         assert!("focal:much".parse::<LossConfig>().unwrap_err().contains("'much' is not a number"));
         assert!("hinge:1".parse::<LossConfig>().unwrap_err().contains("takes no parameter"));
+        assert_eq!("sce".parse(), Ok(LossConfig::Sce { alpha: 0.1, beta: 1.0 }));
+        assert_eq!("label_smoothing".parse(), Ok(LossConfig::LabelSmoothing { epsilon: 0.1 }));
+        assert_eq!("elr".parse(), Ok(LossConfig::Elr { lambda: 3.0, beta: 0.7 }));
+        assert!("sce:0.5".parse::<LossConfig>().unwrap_err().contains("settings of a configuration file"));
         assert!("l2".parse::<LossConfig>().unwrap_err().contains("unknown loss 'l2'"));
     }
 }

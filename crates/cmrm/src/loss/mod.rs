@@ -8,19 +8,25 @@
 
 mod config;
 mod cross_entropy;
+mod elr;
 mod focal;
 mod gce;
 mod hinge;
+mod label_smoothing;
 mod ldam;
 mod logistic;
+mod sce;
 
 pub use config::{BaseLoss, LossConfig};
 pub use cross_entropy::CrossEntropy;
+pub use elr::Elr;
 pub use focal::Focal;
 pub use gce::Gce;
 pub use hinge::{Hinge, l2_penalty};
+pub use label_smoothing::LabelSmoothing;
 pub use ldam::Ldam;
 pub use logistic::Logistic;
+pub use sce::Sce;
 
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
@@ -42,6 +48,17 @@ pub struct Row<T> {
     pub log_p_label: T,
     /// `u[y] − u[rival]`.
     pub logit_gap: T,
+}
+
+/// All of a row, for a loss with a dense part.
+#[derive(Debug, Clone, Copy)]
+pub struct WholeRow<'a, T> {
+    /// The scaled logits `u`.
+    pub scaled: &'a [T],
+    /// Their softmax `s`.
+    pub probs: &'a [T],
+    /// The row's running target, if the loss asks for one ([`Loss::target_momentum`]); else empty.
+    pub target: &'a [T],
 }
 
 /// Value of a loss on one row, and its gradient with respect to the scaled logits `u`.
@@ -105,13 +122,18 @@ pub trait Loss<T: Scalar>: Sync {
         false
     }
 
-    /// What is added to the value of [`Loss::row`]. `scaled` are all scaled logits of the row, `probs` their softmax.
-    fn dense_value(&self, _row: &Row<T>, _scaled: &[T], _probs: &[T]) -> T {
+    /// β, if the dense part reads running targets: `t ← β t + (1−β) ŝ` each time a row is met, as [`Elr`] says.
+    fn target_momentum(&self) -> Option<f64> {
+        None
+    }
+
+    /// What is added to the value of [`Loss::row`].
+    fn dense_value(&self, _row: &Row<T>, _whole: WholeRow<'_, T>) -> T {
         T::ZERO
     }
 
     /// Adds `factor` times the gradient of [`Loss::dense_value`] by the scaled logits to `grad`.
-    fn add_dense(&self, _row: &Row<T>, _scaled: &[T], _probs: &[T], _factor: T, _grad: &mut [T]) {}
+    fn add_dense(&self, _row: &Row<T>, _whole: WholeRow<'_, T>, _factor: T, _grad: &mut [T]) {}
 }
 
 impl<T: Scalar, L: Loss<T> + ?Sized> Loss<T> for &L {
@@ -129,11 +151,14 @@ impl<T: Scalar, L: Loss<T> + ?Sized> Loss<T> for &L {
     fn is_dense(&self) -> bool {
         (**self).is_dense()
     }
-    fn dense_value(&self, row: &Row<T>, scaled: &[T], probs: &[T]) -> T {
-        (**self).dense_value(row, scaled, probs)
+    fn target_momentum(&self) -> Option<f64> {
+        (**self).target_momentum()
     }
-    fn add_dense(&self, row: &Row<T>, scaled: &[T], probs: &[T], factor: T, grad: &mut [T]) {
-        (**self).add_dense(row, scaled, probs, factor, grad);
+    fn dense_value(&self, row: &Row<T>, whole: WholeRow<'_, T>) -> T {
+        (**self).dense_value(row, whole)
+    }
+    fn add_dense(&self, row: &Row<T>, whole: WholeRow<'_, T>, factor: T, grad: &mut [T]) {
+        (**self).add_dense(row, whole, factor, grad);
     }
 }
 

@@ -3,7 +3,7 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use cmrm::envelope::{EnvelopeConfig, MarginKind, Normaliser, QuantileKind};
-use cmrm::loss::{Loss, Row, RowLoss};
+use cmrm::loss::{Loss, Row, RowLoss, WholeRow};
 
 /// The losses, with their parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +11,9 @@ pub enum Plain {
     CrossEntropy,
     Focal(f64),
     Gce(f64),
+    /// α, β.
+    Sce(f64, f64),
+    LabelSmoothing(f64),
     /// Max margin, scale, class counts.
     Ldam(f64, f64, Vec<f64>),
     Hinge,
@@ -34,6 +37,11 @@ impl Plain {
             Plain::CrossEntropy => -s[y].ln(),
             Plain::Focal(gamma) => -(1.0 - s[y]).powf(*gamma) * s[y].ln(),
             Plain::Gce(q) => (1.0 - s[y].powf(*q)) / q,
+            Plain::Sce(alpha, beta) => -alpha * s[y].ln() + 4.0 * beta * (1.0 - s[y]),
+            Plain::LabelSmoothing(epsilon) => {
+                let mean = s.iter().map(|p| -p.ln()).sum::<f64>() / s.len() as f64;
+                -(1.0 - epsilon) * s[y].ln() + epsilon * mean
+            }
             Plain::Ldam(max_margin, scale, counts) => {
                 let smallest = counts.iter().fold(f64::INFINITY, |a, &n| a.min(n));
                 let offset = max_margin * counts[y].powf(-0.25) / smallest.powf(-0.25);
@@ -154,11 +162,11 @@ impl Loss<f64> for Brier {
         true
     }
 
-    fn dense_value(&self, row: &Row<f64>, _scaled: &[f64], probs: &[f64]) -> f64 {
+    fn dense_value(&self, row: &Row<f64>, WholeRow { probs, .. }: WholeRow<'_, f64>) -> f64 {
         residuals(row.label, probs).map(|r| r * r).sum()
     }
 
-    fn add_dense(&self, row: &Row<f64>, _scaled: &[f64], probs: &[f64], factor: f64, grad: &mut [f64]) {
+    fn add_dense(&self, row: &Row<f64>, WholeRow { probs, .. }: WholeRow<'_, f64>, factor: f64, grad: &mut [f64]) {
         let mean: f64 = residuals(row.label, probs).zip(probs).map(|(r, s)| r * s).sum();
         for (j, r) in residuals(row.label, probs).enumerate() {
             grad[j] += factor * 2.0 * probs[j] * (r - mean);

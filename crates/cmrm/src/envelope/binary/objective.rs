@@ -3,8 +3,9 @@
 use super::config::BinaryEnvelope;
 use super::risk::risk;
 use super::threshold::Thresholds;
+use crate::envelope::memory::move_target;
 use crate::error::{Error, Result, check_labels, check_length, check_parameter, check_row_weights};
-use crate::loss::{Loss, Row};
+use crate::loss::{Loss, Row, WholeRow};
 use crate::scalar::Scalar;
 
 /// Buffers that one call after another reuses, and the per-row results of the last call.
@@ -105,8 +106,12 @@ impl<L> BinaryObjective<L> {
             let mut dense = [T::ZERO; 2];
             if self.loss.is_dense() {
                 let (p1, p0) = if labels[i] == 1 { (row.p_label, row.p_rival) } else { (row.p_rival, row.p_label) };
-                answer.value += self.loss.dense_value(&row, &[T::ZERO, score], &[p0, p1]);
-                self.loss.add_dense(&row, &[T::ZERO, score], &[p0, p1], T::ONE, &mut dense);
+                let (scaled, probs, mut target) = ([T::ZERO, score], [p0, p1], [T::ZERO; 2]);
+                // Nothing is remembered of the rows.
+                move_target(0.0, &probs, &mut target);
+                let whole = WholeRow { scaled: &scaled, probs: &probs, target: &target };
+                answer.value += self.loss.dense_value(&row, whole);
+                self.loss.add_dense(&row, whole, T::ONE, &mut dense);
             }
             if !(score.is_finite() && answer.value.is_finite()) {
                 return Err(explain(i, scores[i], score, answer.value));
