@@ -4,7 +4,9 @@ use std::path::Path;
 
 use crate::tables::{self, Table, read_cells};
 use crate::{Result, npy};
-use cmrm_data::{Features, LabelOptions};
+use cmrm_data::preprocess::{Encoder, Preprocess, PreprocessOptions};
+use cmrm_data::read::{ArrayNames, ReadOptions, read_path};
+use cmrm_data::{ColumnRef, Input, Kind, LabelOptions};
 use cmrm_datasets::{Cache, load};
 
 /// Rows of the CIFAR training features that are used, from the first, and leading principal components.
@@ -31,8 +33,30 @@ pub struct Set {
     pub human: Vec<(&'static str, Vec<u32>)>,
 }
 
+/// The sets that defaults were chosen on.
+pub const CHOSEN_ON: [&str; 7] = ["cifar10", "adult", "digits", "cifar100", "spambase", "credit", "breast-cancer"];
+/// Sentence embeddings, left out of every choice, as the tables are.
+pub const TREC: &str = "trec";
+/// Tables that were left out of every choice.
+pub const TABLES: [&str; 12] = [
+    "australian",
+    "banana",
+    "chess",
+    "contraceptive",
+    "letter",
+    "mushroom",
+    "phoneme",
+    "ring",
+    "satimage",
+    "tic-tac-toe",
+    "titanic",
+    "vehicle",
+];
+
 /// Every set of the study, in its order.
-pub const NAMES: [&str; 7] = ["cifar10", "adult", "digits", "cifar100", "spambase", "credit", "breast-cancer"];
+pub fn names() -> impl Iterator<Item = &'static str> {
+    CHOSEN_ON.into_iter().chain([TREC]).chain(TABLES)
+}
 
 impl Set {
     /// Reads a set from the folder that `research/README.md` describes.
@@ -56,7 +80,14 @@ impl Set {
             "credit" => Ok(table("credit", tables::credit(&uci)?)),
             "digits" => embedded("digits"),
             "breast-cancer" => embedded("breast-cancer"),
-            other => Err(format!("unknown set '{other}': expected one of {}", NAMES.join(", ")).into()),
+            TREC => trec(&folder.join("text").join("trec.minilm.npz")),
+            other => match TABLES.into_iter().find(|table| *table == other) {
+                Some(table) => csv(table, &folder.join("tables").join(format!("{table}.csv"))),
+                None => {
+                    let known = names().collect::<Vec<_>>().join(", ");
+                    Err(format!("unknown set '{other}': expected one of {known}").into())
+                }
+            },
         }
     }
 
@@ -73,24 +104,49 @@ fn table(name: &'static str, table: Table) -> Set {
 
 fn embedded(name: &'static str) -> Result<Set> {
     let named = load(name, &Cache::at("unused"))?;
-    let classes = named.classes.len();
-    let options = LabelOptions { classes: Some(named.classes), ..LabelOptions::default() };
-    let labels = named.train.encode_labels(&options)?.labels.indices;
-    let (x, width) = match named.train.features {
-        Features::Array(array) => (array.values().to_vec(), array.width()),
-        Features::Table(table) => {
-            let mut x = Vec::with_capacity(labels.len() * table.columns().len());
-            for row in 0..labels.len() {
-                for column in table.columns() {
-                    let text = column.text(row).ok_or_else(|| format!("{name}: row {row} has an empty cell"))?;
-                    x.push(text.parse()?);
-                }
-            }
-            (x, table.columns().len())
-        }
+    of_input(name, &named.train, Some(named.classes))
+}
+
+fn csv(name: &'static str, path: &Path) -> Result<Set> {
+    let options = ReadOptions { label: Some(ColumnRef("class".into())), ..ReadOptions::default() };
+    of_input(name, &read_path(path, &options)?, None)
+}
+
+/// Training rows and, after them, its own test rows.
+fn trec(path: &Path) -> Result<Set> {
+    let part = |features: &str, labels: &str| {
+        let arrays = ArrayNames { features: Some(features.into()), labels: Some(labels.into()) };
+        read_path(path, &ReadOptions { arrays, ..ReadOptions::default() })
     };
-    let test_from = labels.len();
-    Ok(Set { name, classes, width, x, labels, numeric: (0..width).collect(), test_from, human: Vec::new() })
+    let mut input = part("A", "y")?;
+    let test_from = input.features.rows();
+    input.append(part("B", "t")?)?;
+    Ok(Set { test_from, ..of_input(TREC, &input, None)? })
+}
+
+/// Columns become features as they do in the command, except that each split standardises numbers by itself.
+fn of_input(name: &'static str, input: &Input, classes: Option<Vec<String>>) -> Result<Set> {
+    let labels = input.encode_labels(&LabelOptions { classes, ..LabelOptions::default() })?.labels;
+    let all: Vec<usize> = (0..input.features.rows()).collect();
+    let options = PreprocessOptions { standardise: false, ..PreprocessOptions::default() };
+    let preprocess = Preprocess::fit(&input.features, &all, &options)?.0;
+    let (mut numeric, mut at) = (Vec::new(), 0);
+    for column in preprocess.columns() {
+        if column.kind == Kind::Numeric && matches!(column.encoder, Encoder::Number(_)) {
+            numeric.push(at);
+        }
+        at += column.width();
+    }
+    Ok(Set {
+        name,
+        classes: labels.classes.len(),
+        width: preprocess.width(),
+        x: preprocess.transform(&input.features)?.values,
+        test_from: all.len(),
+        labels: labels.indices,
+        numeric,
+        human: Vec::new(),
+    })
 }
 
 fn cifar(

@@ -12,7 +12,7 @@ use cmrm::envelope::{Batch, Objective, Scratch};
 use cmrm::loss::{CrossEntropy, l2_penalty};
 use cmrm::noise::{Rate, symmetric};
 use cmrm_bench::Result;
-use cmrm_bench::sets::{NAMES, Set};
+use cmrm_bench::sets::{CHOSEN_ON, Set};
 use cmrm_bench::tables::standardise;
 use cmrm_train::model::{ModelConfig, Network, Workspace};
 use cmrm_train::optim::{LbfgsConfig, LbfgsState, Preconditioner};
@@ -24,7 +24,7 @@ const PENALTIES: [f64; 3] = [1e-2, 1e-4, 1e-6];
 
 fn main() -> Result<()> {
     let folder = std::env::args().nth(1).map(PathBuf::from);
-    let names = NAMES.iter().filter(|&&name| folder.is_some() || ["digits", "breast-cancer"].contains(&name));
+    let names = CHOSEN_ON.iter().filter(|&&name| folder.is_some() || ["digits", "breast-cancer"].contains(&name));
     println!("| set | rows × features | wrong labels | l2 | to 1 %: sphere | moments | to 0.01 %: sphere | moments |");
     println!("|---|---|---|---|---|---|---|---|");
     for name in names {

@@ -4,11 +4,17 @@ use std::ops::Range;
 
 use cmrm::loss::LossConfig;
 use cmrm::rng::Rng;
+use cmrm_bench::Result;
 use cmrm_bench::sets::Set;
-use serde::{Deserialize, Serialize};
+use cmrm_fit::ModelKind;
 
-/// Seeds of every setting with cross-entropy.
-pub const SEEDS: u64 = 5;
+/// Base losses, by the names and with the settings that the command knows.
+pub const LOSSES: [&str; 4] = ["cross-entropy", "gce", "sce", ELR];
+/// Its targets move, which L-BFGS cannot follow: for the network only.
+const ELR: &str = "elr";
+/// What stands for 40 % where there are two classes: with half of them wrong their labels say nothing, with 40 % hardly
+/// anything.
+pub const TWO_CLASS_RATE: f64 = 0.35;
 const ORDER_STREAM: u64 = 0x0cde;
 
 /// How labels go wrong.
@@ -33,64 +39,62 @@ impl Noise {
     }
 }
 
-/// Which model, with its recipe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Model {
-    Linear,
-    Mlp,
-}
-
-/// One training of all arms.
-#[derive(Debug, Clone)]
-pub struct Cell {
-    /// Index among the sets that are loaded.
-    pub set: usize,
-    pub model: Model,
+/// All arms on the same rows.
+pub struct Cell<'a> {
+    pub set: &'a Set,
+    pub model: ModelKind,
     pub noise: Noise,
     pub rate: f64,
     pub loss: LossConfig,
     pub seed: u64,
 }
 
-impl Cell {
+/// A model's name in results.
+pub fn model_name(model: ModelKind) -> &'static str {
+    if model == ModelKind::Linear { "linear" } else { "network" }
+}
+
+/// Whether a model is trained with a loss.
+pub fn has_loss(model: &str, loss: &str) -> bool {
+    model != "linear" || loss != ELR
+}
+
+impl Cell<'_> {
     /// What tells a cell from every other, as it is written in the results.
-    pub fn key(&self, sets: &[Set]) -> String {
-        let model = if self.model == Model::Linear { "linear" } else { "mlp" };
-        let (set, noise) = (sets[self.set].name, self.noise.name());
+    pub fn key(&self) -> String {
+        let (set, model, noise) = (self.set.name, model_name(self.model), self.noise.name());
         format!("{set}/{model}/{noise}/{}/{}/{}", self.rate, self.loss.name(), self.seed)
     }
 }
 
-/// All cells in the order they run: cross-entropy first, the other losses as soon as it has been seen twice.
-pub fn cells(sets: &[Set], seeds: Range<u64>, losses: Option<&[String]>) -> Vec<Cell> {
-    let ce = LossConfig::CrossEntropy;
-    let others = [LossConfig::Gce { q: 0.7 }, LossConfig::Focal { gamma: 2.0 }];
-    let mut rounds: Vec<(LossConfig, u64)> = Vec::new();
-    for seed in seeds.clone() {
-        rounds.push((ce, seed));
-        if seed > seeds.start {
-            rounds.extend(others.map(|loss| (loss, seed - 1)));
+/// All cells in the order they run: seed by seed, settings shuffled so that no set and no kind of noise comes first, and the
+/// losses of a setting together, since they are compared.
+pub fn cells<'a>(sets: &'a [Set], seeds: Range<u64>, losses: &[String]) -> Result<Vec<Cell<'a>>> {
+    let losses = losses.iter().map(|loss| loss.parse()).collect::<std::result::Result<Vec<LossConfig>, _>>()?;
+    let mut cells = Vec::new();
+    for seed in seeds {
+        let mut settings: Vec<_> = sets.iter().flat_map(settings).collect();
+        Rng::new(seed, ORDER_STREAM).shuffle(&mut settings);
+        for (set, model, noise, rate) in settings {
+            let of_model = losses.iter().filter(|loss| has_loss(model_name(model), loss.name()));
+            cells.extend(of_model.map(|&loss| Cell { set, model, noise, rate, loss, seed }));
         }
     }
-    rounds.extend(seeds.last().into_iter().flat_map(|seed| others.map(|loss| (loss, seed))));
-    let wanted = |loss: &LossConfig| losses.is_none_or(|names| names.iter().any(|name| name == loss.name()));
-    rounds.into_iter().filter(|(loss, _)| wanted(loss)).flat_map(|(loss, seed)| round(sets, loss, seed)).collect()
+    Ok(cells)
 }
 
-/// Every setting once, shuffled so that no set and no kind of noise comes first.
-fn round(sets: &[Set], loss: LossConfig, seed: u64) -> Vec<Cell> {
-    let mut cells = Vec::new();
-    for (set, data) in sets.iter().enumerate() {
-        for model in [Model::Linear, Model::Mlp] {
-            let mut push = |noise, rate| cells.push(Cell { set, model, noise, rate, loss, seed });
-            push(Noise::Clean, 0.0);
-            for rate in [0.1, 0.2, 0.4] {
-                [Noise::Symmetric, Noise::Pair, Noise::Instance].into_iter().for_each(|noise| push(noise, rate));
-            }
-            data.human.iter().for_each(|(variant, _)| push(Noise::Human(variant), 0.0));
-        }
-    }
-    Rng::new(seed, ORDER_STREAM).shuffle(&mut cells);
-    cells
+/// Every model with every noise.
+fn settings(set: &Set) -> Vec<(&Set, ModelKind, Noise, f64)> {
+    let most = if set.classes == 2 { TWO_CLASS_RATE } else { 0.4 };
+    let mut noises = vec![
+        (Noise::Clean, 0.0),
+        (Noise::Symmetric, 0.2),
+        (Noise::Symmetric, most),
+        (Noise::Pair, 0.2),
+        (Noise::Instance, 0.2),
+        (Noise::Instance, most),
+    ];
+    noises.extend(set.human.iter().map(|(variant, _)| (Noise::Human(variant), 0.0)));
+    let with = |model| noises.iter().map(move |&(noise, rate)| (set, model, noise, rate));
+    [ModelKind::Mlp, ModelKind::Linear].into_iter().flat_map(with).collect()
 }

@@ -1,14 +1,13 @@
-//! The study behind `research/study.md`: which envelope helps, where, and what it costs.
+//! The study behind `research/study.md`: what `robust` adds to each base loss, and how it stands against the best of them.
 //!
 //! ```text
-//! study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B]
-//!           [--seeds N|FROM..TO] [--losses A,B] [--noises A,B] [--arms A,B] [--folds K]
+//! study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--seeds N|FROM..TO] [--sets A,B] [--losses A,B] [--arms A,B]
 //! study report RESULTS.jsonl… > research/study.md
 //! ```
 //!
-//! `run` adds one line a cell to OUT.jsonl and skips the cells that are there already. With `--folds` it judges arms as `cmrm
-//! tune` does, by observed labels in K folds of all rows that are learned from, and not by a hold-out. DATA_DIR has the folders `uci`,
-//! `features` and `cifar-n` that research/README.md describes; sets whose files are missing are left out, and said so.
+//! `run` adds one line a cell to OUT.jsonl and skips what is there already: cells, and arms of a cell. The arms base and
+//! `robust` are in every cell; `--arms` says which others (`before` if absent; `all` for all of them). DATA_DIR has the folders
+//! that research/README.md describes; sets whose files are missing are left out, and said so.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -18,6 +17,7 @@ use cmrm_bench::Result;
 mod arms;
 mod cells;
 mod report;
+mod results;
 mod run;
 mod split;
 mod train;
@@ -27,11 +27,9 @@ fn main() -> Result<()> {
     match arguments.next().as_deref() {
         Some("run") => run::run(&parse(arguments)?),
         Some("report") => report::report(&arguments.collect::<Vec<_>>()),
-        _ => Err(
-            "usage: study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--shard I/N] [--sets A,B] \
-                  [--seeds N|FROM..TO] [--losses A,B] [--noises A,B] [--arms A,B] [--folds K]\n       study report RESULTS.jsonl…"
-                .into(),
-        ),
+        _ => Err("usage: study run DATA_DIR OUT.jsonl [--minutes M] [--threads N] [--seeds N|FROM..TO] [--sets A,B] \
+                  [--losses A,B] [--arms A,B]\n       study report RESULTS.jsonl…"
+            .into()),
     }
 }
 
@@ -41,38 +39,28 @@ pub struct Options {
     out: PathBuf,
     minutes: f64,
     threads: usize,
-    /// Which of how many parts of the cells.
-    shard: (usize, usize),
-    sets: Option<Vec<String>>,
     seeds: Range<u64>,
-    losses: Option<Vec<String>>,
-    noises: Option<Vec<String>>,
-    /// Arms besides the base arm; all if absent.
-    arms: Option<Vec<String>>,
-    /// Folds to judge by; 1 is a hold-out.
-    folds: usize,
+    /// All if absent.
+    sets: Option<Vec<String>>,
+    losses: Vec<String>,
+    /// Arms besides base and `robust`.
+    arms: Vec<String>,
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options> {
-    let folder = arguments.next().ok_or("study run: no data folder")?.into();
-    let out = arguments.next().ok_or("study run: no output file")?.into();
-    let (threads, shard) = (1, (0, 1));
     let mut options = Options {
-        folder,
-        out,
+        folder: arguments.next().ok_or("study run: no data folder")?.into(),
+        out: arguments.next().ok_or("study run: no output file")?.into(),
         minutes: f64::INFINITY,
-        threads,
-        shard,
+        threads: 1,
+        seeds: 0..3,
         sets: None,
-        seeds: 0..cells::SEEDS,
-        losses: None,
-        noises: None,
-        arms: None,
-        folds: 1,
+        losses: cells::LOSSES.map(str::to_owned).to_vec(),
+        arms: vec![arms::BEFORE.into()],
     };
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
-        let list = || Some(value.split(',').map(str::to_owned).collect());
+        let list = || value.split(',').map(str::to_owned).collect::<Vec<_>>();
         match name.as_str() {
             "--minutes" => options.minutes = value.parse()?,
             "--threads" => options.threads = value.parse()?,
@@ -80,20 +68,16 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options> {
                 let (from, to) = value.split_once("..").unwrap_or(("0", &value));
                 options.seeds = from.parse()?..to.parse()?;
             }
-            "--folds" => options.folds = value.parse()?,
-            "--sets" => options.sets = list(),
+            "--sets" => options.sets = Some(list()),
             "--losses" => options.losses = list(),
-            "--noises" => options.noises = list(),
+            "--arms" if value == "all" => options.arms = arms::known().into_iter().map(str::to_owned).collect(),
             "--arms" => options.arms = list(),
-            "--shard" => {
-                let (part, parts) = value.split_once('/').ok_or("--shard takes I/N, as in 0/4")?;
-                options.shard = (part.parse()?, parts.parse()?);
-                if options.shard.0 >= options.shard.1 {
-                    return Err(format!("--shard {value}: parts are counted from 0").into());
-                }
-            }
             _ => return Err(format!("unknown option {name}").into()),
         }
+    }
+    let known = arms::known();
+    if let Some(arm) = options.arms.iter().find(|arm| !known.contains(&arm.as_str())) {
+        return Err(format!("--arms: unknown arm '{arm}': expected all, or some of {}", known.join(", ")).into());
     }
     Ok(options)
 }

@@ -1,6 +1,6 @@
 //! Runs cells on several threads until they are done or the time is up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -8,39 +8,43 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use cmrm_bench::sets::{NAMES, Set};
+use cmrm_bench::sets::{Set, names};
 use cmrm_bench::{Result, on_one_thread};
 
 use crate::Options;
+use crate::arms;
 use crate::cells::{Cell, cells};
-use crate::train::{CellResult, key, train};
+use crate::results::read_lines;
+use crate::train::train;
+
+/// A cell, and before it the names of the arms that it lacks.
+type Task<'a> = (Vec<&'static str>, Cell<'a>);
 
 pub fn run(options: &Options) -> Result<()> {
     let start = Instant::now();
+    let wanted = |name: &&str| options.sets.as_ref().is_none_or(|sets| sets.iter().any(|set| set == name));
     let mut sets = Vec::new();
-    for name in NAMES.iter().filter(|&&name| options.sets.as_ref().is_none_or(|sets| sets.iter().any(|s| s == name))) {
+    for name in names().filter(wanted) {
         match Set::load(name, &options.folder) {
             Ok(set) => sets.push(set),
             Err(error) => eprintln!("{name} is left out: {error}"),
         }
     }
     let done = finished(&options.out)?;
-    let (part, parts) = options.shard;
-    let mut cells = cells(&sets, options.seeds.clone(), options.losses.as_deref());
-    cells.retain(|cell| {
-        options.noises.as_ref().is_none_or(|noises| noises.iter().any(|noise| noise == cell.noise.name()))
-    });
+    let cells = cells(&sets, options.seeds.clone(), &options.losses)?;
     let all = cells.len();
-    cells = cells
-        .into_iter()
-        .skip(part)
-        .step_by(parts)
-        .filter(|cell| !done.contains(&key(cell, &sets, options.folds)))
-        .collect();
-    eprintln!("{all} cells, {} here and not yet done", cells.len());
+    let missing = |cell: &Cell<'_>| {
+        let done = done.get(&cell.key());
+        let mut names = arms::names(cell.model, &cell.loss, &options.arms);
+        names.retain(|&name| done.is_none_or(|done| !done.contains(name)));
+        names
+    };
+    let tasks = cells.into_iter().map(|cell| (missing(&cell), cell));
+    let tasks: Vec<Task<'_>> = tasks.filter(|(names, _)| !names.is_empty()).collect();
+    eprintln!("{all} cells, {} of them not yet done", tasks.len());
     let out = Mutex::new(OpenOptions::new().create(true).append(true).open(&options.out)?);
     let next = AtomicUsize::new(0);
-    let worker = || on_one_thread(|| work(&sets, &cells, &next, &out, start, options));
+    let worker = || on_one_thread(|| work(&tasks, &next, &out, start, options.minutes));
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..options.threads.max(1)).map(|_| scope.spawn(worker)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a worker panicked".to_owned())?)
@@ -51,47 +55,41 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Takes the next cell again and again; a cell that would not end in time, going by the longest so far, is not begun.
 fn work(
-    sets: &[Set],
-    cells: &[Cell],
+    tasks: &[Task<'_>],
     next: &AtomicUsize,
     out: &Mutex<File>,
     start: Instant,
-    options: &Options,
+    minutes: f64,
 ) -> std::result::Result<(), String> {
     let mut longest = 0.0f64;
     loop {
         let at = next.fetch_add(1, Ordering::SeqCst);
-        let Some(cell) = cells.get(at) else { return Ok(()) };
+        let Some((names, cell)) = tasks.get(at) else { return Ok(()) };
         let now = start.elapsed().as_secs_f64();
-        if now + longest > 60.0 * options.minutes {
+        if now + longest > 60.0 * minutes {
             return Ok(());
         }
-        let key = key(cell, sets, options.folds);
-        let result =
-            train(sets, cell, options.arms.as_deref(), options.folds).map_err(|error| format!("{key}: {error}"))?;
+        let result = train(cell, names).map_err(|error| format!("{}: {error}", cell.key()))?;
         longest = longest.max(result.seconds);
         let line = serde_json::to_string(&result).map_err(|error| error.to_string())? + "\n";
         let mut out = out.lock().map_err(|_| "another worker panicked".to_owned())?;
         out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(|error| error.to_string())?;
-        eprintln!("{:>5}/{} {key}: {:.1} s, at {:.1} min", at + 1, cells.len(), result.seconds, now / 60.0);
+        eprintln!("{:>5}/{} {}: {:.1} s, at {:.1} min", at + 1, tasks.len(), result.key, result.seconds, now / 60.0);
     }
 }
 
-/// Keys of the cells in a file of results. A last line that was cut off is no result, and is cut away.
-fn finished(path: &Path) -> Result<BTreeSet<String>> {
-    if !path.exists() {
-        return Ok(BTreeSet::new());
+/// The arms of each cell in a file of results. A last line that was cut off is no result, and is cut away.
+fn finished(path: &Path) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let mut done: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    if path.exists() {
+        let text = std::fs::read_to_string(path)?;
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        if whole < text.len() {
+            OpenOptions::new().write(true).open(path)?.set_len(whole as u64)?;
+        }
+        for cell in read_lines(path)? {
+            done.entry(cell.key).or_default().extend(cell.arms.into_iter().map(|arm| arm.name));
+        }
     }
-    let text = std::fs::read_to_string(path)?;
-    let whole = text.rfind('\n').map_or(0, |at| at + 1);
-    if whole < text.len() {
-        OpenOptions::new().write(true).open(path)?.set_len(whole as u64)?;
-    }
-    let mut keys = BTreeSet::new();
-    for (row, line) in text[..whole].lines().enumerate() {
-        let result: CellResult =
-            serde_json::from_str(line).map_err(|error| format!("{}: line {}: {error}", path.display(), row + 1))?;
-        keys.insert(result.key);
-    }
-    Ok(keys)
+    Ok(done)
 }
