@@ -84,6 +84,8 @@ class EnvelopeLoss(nn.Module):
       this one, and is off where none has. ``False`` takes a preset's ``running``, ``limit`` or ``fade`` away.
     - ``start``: the first epoch with the envelope (an integer), or the share of all epochs before it (a float). Call
       :meth:`set_epoch` at the start of each epoch; without it the envelope is always on.
+      The ``{"onset": gap}`` of configuration files needs held-back rows, which a loss has not: here it means a tenth of the
+      epochs.
 
     ``rows``: the number of training rows that ``index`` counts. Without it the memory grows as larger numbers appear, which
     ``torch.compile`` does not allow and for which a GPU has to wait. ``running_margins.values`` holds the running margins
