@@ -36,11 +36,16 @@ fn envelopes() -> Vec<EnvelopeConfig> {
             for normaliser in [Normaliser::Mean, Normaliser::Weights] {
                 for (lambda, temperature) in [(0.1, 1.0), (3.0, 0.05)] {
                     let preset = Preset::Robust.config(&LossConfig::CrossEntropy);
-                    let form = EnvelopeConfig { lambda, temperature, margin, quantile, normaliser, ..preset };
+                    let filtered = EnvelopeConfig { lambda, temperature, margin, quantile, normaliser, ..preset };
+                    let form = EnvelopeConfig { filter_base: false, running: None, fade: None, ..filtered };
                     all.push(EnvelopeConfig { scope: Scope::Batch, ceiling: None, scale: Scale::Fixed, ..form });
                     // The negative loss has no sign to doubt by.
                     if margin != MarginKind::Loss {
                         all.push(form);
+                    }
+                    // The filter on the base loss reads margins of probabilities.
+                    if margin == MarginKind::Probability {
+                        all.push(filtered);
                     }
                 }
             }
