@@ -115,63 +115,6 @@ fn svm_cosine_and_binary_envelope_learn() {
     }
 }
 
-/// The losses for noisy labels learn, and ELR's targets are kept by checkpoints, by arm, whatever the number of threads.
-#[test]
-fn losses_for_noisy_labels_learn() {
-    let data = blobs(1500, 12, 4, 0.3, 1);
-    for loss in ["sce", "label-smoothing", "elr"].map(|name| name.parse::<LossConfig>().unwrap()) {
-        for trained in train(adam(ModelConfig::mlp(&[32]), 15, Some(64)), arms(loss), 4, &data) {
-            assert!(accuracy(&trained.model, &data) > 0.9, "{loss}, {}", trained.name);
-        }
-    }
-}
-
-#[test]
-fn the_targets_of_elr_resume_to_the_same_bytes_on_any_number_of_threads() {
-    let data = blobs(9000, 10, 5, 0.3, 5);
-    let elr = LossConfig::Elr { lambda: 3.0, beta: 0.7 };
-    for (epochs, batch_rows) in [(3, Some(256)), (4, None)] {
-        let config = adam(ModelConfig::mlp(&[12]), epochs, batch_rows);
-        let new = || Trainer::new(config.clone(), arms(elr), 5, data.examples(), None).unwrap();
-        let whole = |threads: usize| {
-            with_threads(threads, || {
-                let mut whole = new();
-                whole.run(&mut Silent).unwrap();
-                Checkpoint::of(&whole)
-            })
-        };
-        let expected = whole(1);
-        assert_eq!(whole(8), expected);
-        let mut first = new();
-        first.run(&mut StopAfter(2)).unwrap();
-        let saved = Checkpoint::of(&first);
-        let mut second = new();
-        Checkpoint::from_bytes(&saved.to_bytes().unwrap()).unwrap().resume(&mut second).unwrap();
-        // Half of the state would not do: the checkpoint holds the targets, and they count.
-        assert_eq!(Checkpoint::of(&second), saved);
-        second.run(&mut Silent).unwrap();
-        assert_eq!(Checkpoint::of(&second), expected);
-    }
-}
-
-#[test]
-fn elr_is_refused_where_its_targets_cannot_be_kept() {
-    let data = blobs(50, 3, 2, 0.0, 1);
-    let elr = LossConfig::Elr { lambda: 3.0, beta: 0.7 };
-    let refused = |config: TrainConfig, arm: Arm| {
-        Trainer::new(config, vec![arm], 2, data.examples(), None).unwrap_err().to_string()
-    };
-    let error = refused(lbfgs(ModelConfig::linear(), 5), Arm::base(elr));
-    assert!(error.contains("lambda of elr = 3") && error.contains("train in batches"), "{error}");
-    let config = BinaryConfig::paper(0.4, 0.5, 0.3, 0.1);
-    let term = Term::Binary { config, start: Start::Epoch(0), fresh_optimiser: false };
-    let error = refused(adam(ModelConfig::linear(), 5, None), Arm { term, ..Arm::base(elr) });
-    assert!(error.contains("binary envelope"), "{error}");
-    // Without weight it is cross-entropy, which has no targets.
-    let plain = Arm::base(LossConfig::Elr { lambda: 0.0, beta: 0.7 });
-    assert!(Trainer::new(lbfgs(ModelConfig::linear(), 5), vec![plain], 2, data.examples(), None).is_ok());
-}
-
 #[test]
 fn one_two_and_eight_threads_give_the_same_bits() {
     // More rows than one block, so that threads have something to share.

@@ -70,6 +70,32 @@ fn values_and_gradients_agree_with_the_reference() {
     assert_eq!(checked, 12);
 }
 
+/// Smoothed labels read differences of logits: a sum of these logits would overflow, a logarithm of the smallest
+/// probability too.
+#[test]
+fn label_smoothing_is_exact_for_extreme_logits() {
+    fn evaluate<T: Scalar>(logits: &[T], label: u32) -> (f64, Vec<T>) {
+        let loss = LossConfig::LabelSmoothing { epsilon: 0.5 }.validate(&[]).unwrap();
+        let labels = [label];
+        let batch = Batch::new(Matrix::new(logits, logits.len()).unwrap(), &labels);
+        let mut grad = vec![T::ZERO; logits.len()];
+        let outcome = Objective::base(&loss).evaluate(&batch, &mut grad, &mut Scratch::default()).unwrap();
+        (outcome.base, grad)
+    }
+    for label in [0, 1, 2] {
+        let (same, grad) = evaluate(&[f32::MAX; 3], label);
+        assert!((same - 3f64.ln()).abs() < 1e-6, "{same}");
+        assert!(grad.iter().sum::<f32>().abs() < 1e-6, "{grad:?}");
+    }
+    // −log s = (0, 3000, 6000): mean 3000, half of it and half of the label's own.
+    for (label, expected) in [(0, 1500.0), (1, 3000.0), (2, 4500.0)] {
+        let (found, _) = evaluate(&[3000.0f32, 0.0, -3000.0], label);
+        assert_eq!(found, expected);
+        let (found, _) = evaluate(&[3000.0f64, 0.0, -3000.0], label);
+        assert_eq!(found, expected);
+    }
+}
+
 /// The softmax as it goes into a target.
 fn kept(logits: &[f64]) -> Vec<f64> {
     let clamped: Vec<f64> = naive::softmax(logits).iter().map(|s| s.clamp(1e-4, 1.0 - 1e-4)).collect();
