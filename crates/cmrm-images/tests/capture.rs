@@ -7,7 +7,7 @@ use cmrm::rng::Rng;
 use cmrm_images::cuda::Cuda;
 use cmrm_images::network::{Architecture, Network};
 use cmrm_images::objective::TensorLoss;
-use cmrm_images::train::{Optimiser, RunningMargins, Step};
+use cmrm_images::train::{Optimiser, RowAverages, Step};
 use tch::{Device, Tensor};
 
 /// About twelve rows a class in a batch: most classes have a threshold of their own.
@@ -31,7 +31,7 @@ fn step(loss: LossConfig) -> Step {
     // The last batch holds the rows of the first again.
     let identities: Vec<i64> = (0..STEPS * BATCH).map(|row| (row % ((STEPS - 1) * BATCH)) as i64).collect();
     step.identities.shallow_clone().copy_(&Tensor::from_slice(&identities));
-    step.running = [0.7, 0.9].map(|beta| RunningMargins::new(beta, (STEPS - 1) * BATCH, device)).into();
+    step.running = [0.7, 0.9].map(|beta| RowAverages::margins(beta, (STEPS - 1) * BATCH, device)).into();
     step.set_rate(0.01);
     step
 }

@@ -2,17 +2,18 @@
 
 use cmrm::Matrix;
 use cmrm::envelope::{
-    Batch, Envelope, EnvelopeConfig, Fade, Filter, MarginKind, Objective, Preset, RowMemory, Scale, Scope, Scratch,
+    Batch, Envelope, EnvelopeConfig, Fade, Filter, MarginKind, Objective, Preset, RowMemory, RunningMargins,
+    RunningTargets, Scale, Scope, Scratch,
 };
 use cmrm::loss::LossConfig;
 use cmrm::rng::Rng;
-use cmrm_images::objective::{Evaluated, TensorLoss};
-use cmrm_images::train::RunningMargins;
+use cmrm_images::objective::{Evaluated, Memory, NoMemory, TensorLoss};
+use cmrm_images::train::RowAverages;
 use tch::{Device, Kind, Tensor};
 
 const TOLERANCE: f64 = 1e-5;
 
-fn losses() -> [LossConfig; 9] {
+fn losses() -> [LossConfig; 11] {
     [
         LossConfig::CrossEntropy,
         LossConfig::Focal { gamma: 1.0 },
@@ -22,6 +23,8 @@ fn losses() -> [LossConfig; 9] {
         LossConfig::Sce { alpha: 0.1, beta: 1.0 },
         LossConfig::LabelSmoothing { epsilon: 0.1 },
         LossConfig::LabelSmoothing { epsilon: 0.6 },
+        LossConfig::Elr { lambda: 3.0, beta: 0.7 },
+        LossConfig::Elr { lambda: 1.0, beta: 0.9 },
         LossConfig::Ldam { max_margin: 0.5, scale: 30.0 },
     ]
 }
@@ -60,22 +63,35 @@ fn numbers(tensor: &Tensor) -> Vec<f32> {
     Vec::<f32>::try_from(&tensor.to_kind(Kind::Float).contiguous().view([-1])).unwrap()
 }
 
-fn evaluate(
-    case: &Case,
-    loss: LossConfig,
-    envelope: Option<&Envelope>,
-    remember: &dyn Fn(&Tensor) -> Tensor,
-) -> Evaluated {
+fn evaluate(case: &Case, loss: LossConfig, envelope: Option<&Envelope>, memory: &dyn Memory) -> Evaluated {
     let labels: Vec<i64> = case.labels.iter().map(|&label| i64::from(label)).collect();
     let logits = Tensor::from_slice(&case.logits).view([-1, case.classes as i64]);
     let tensor_loss = TensorLoss::new(loss, &case.counts, Device::Cpu).unwrap();
-    tensor_loss.evaluate(&logits, &Tensor::from_slice(&labels), envelope, remember).unwrap()
+    tensor_loss.evaluate(&logits, &Tensor::from_slice(&labels), envelope, memory).unwrap()
+}
+
+/// What tensors remember of the rows of a batch.
+struct TensorMemory<'a> {
+    running: Option<&'a RowAverages>,
+    targets: Option<&'a RowAverages>,
+    rows: Tensor,
+}
+
+impl Memory for TensorMemory<'_> {
+    fn margins(&self, margins: &Tensor) -> Tensor {
+        self.running.map_or_else(|| margins.shallow_clone(), |running| running.update(&self.rows, margins))
+    }
+
+    fn targets(&self, lacks: &Tensor) -> Tensor {
+        self.targets.map_or_else(|| lacks.shallow_clone(), |targets| targets.update(&self.rows, lacks))
+    }
 }
 
 /// What the two forms remember of the rows, and which rows the batch holds.
 struct Memories<'a> {
     kernel: &'a mut RowMemory<f64>,
-    tensors: &'a RunningMargins,
+    running: Option<&'a RowAverages>,
+    targets: Option<&'a RowAverages>,
     identities: &'a [u32],
 }
 
@@ -88,14 +104,14 @@ fn compare(case: &Case, loss: LossConfig, envelope: Option<Envelope>, memories: 
     let (outcome, ours) = match memories {
         None => {
             let outcome = objective.evaluate(&batch, &mut gradient, &mut scratch).unwrap();
-            (outcome, evaluate(case, loss, envelope.as_ref(), &Tensor::shallow_clone))
+            (outcome, evaluate(case, loss, envelope.as_ref(), &NoMemory))
         }
-        Some(Memories { kernel, tensors, identities }) => {
+        Some(Memories { kernel, running, targets, identities }) => {
             let batch = batch.with_identities(Some(identities));
             let outcome = objective.evaluate_remembering(&batch, Some(kernel), &mut gradient, &mut scratch).unwrap();
             let rows: Vec<i64> = identities.iter().map(|&row| i64::from(row)).collect();
-            let rows = Tensor::from_slice(&rows);
-            (outcome, evaluate(case, loss, envelope.as_ref(), &|margins| tensors.update(&rows, margins)))
+            let memory = TensorMemory { running, targets, rows: Tensor::from_slice(&rows) };
+            (outcome, evaluate(case, loss, envelope.as_ref(), &memory))
         }
     };
     let what = format!("{loss:?} {:?} {}×{}", envelope.map(|e| *e.config()), case.labels.len(), case.classes);
@@ -188,14 +204,20 @@ fn filters() -> Vec<EnvelopeConfig> {
 fn the_filtered_base_agrees_over_several_steps_with_and_without_identities() {
     const ROWS: usize = 96;
     // One of each kind; the test above has the others.
-    for loss in [0, 3, 5, 6, 8].map(|at| losses()[at]) {
+    for loss in [0, 3, 5, 6, 8, 10].map(|at| losses()[at]) {
         for config in filters() {
             let envelope = config.validate().unwrap();
             for (batch, classes) in [(48, 4), (64, 100), (1, 3)] {
-                let beta = config.running.unwrap_or(0.0);
-                let tensors = RunningMargins::new(beta, ROWS, Device::Cpu);
-                let kept = config.running.map(|beta| cmrm::envelope::RunningMargins::new(ROWS, beta));
-                let mut kernel = RowMemory { running: kept, ..RowMemory::default() };
+                let running = config.running.map(|beta| RowAverages::margins(beta, ROWS, Device::Cpu));
+                let targets = match loss {
+                    LossConfig::Elr { beta, .. } => Some(RowAverages::targets(beta, ROWS, classes, Device::Cpu)),
+                    _ => None,
+                };
+                let mut kernel = RowMemory {
+                    running: config.running.map(|beta| RunningMargins::new(ROWS, beta)),
+                    targets: targets.is_some().then(|| RunningTargets::new(ROWS, classes)),
+                    ..RowMemory::default()
+                };
                 let mut limited = false;
                 for step in 0..4 {
                     let case = case(batch, classes, &loss, 11 + step);
@@ -204,9 +226,9 @@ fn the_filtered_base_agrees_over_several_steps_with_and_without_identities() {
                         Rng::new(step, 1).permutation(ROWS)[..batch].iter().map(|&row| row as u32).collect();
                     // Margins are kept while the envelope is still off.
                     let envelope = (step > 0).then_some(envelope);
-                    let memories = Memories { kernel: &mut kernel, tensors: &tensors, identities: &identities };
-                    let memories = config.running.is_some().then_some(memories);
-                    let lambda = compare(&case, loss, envelope, memories);
+                    let (running, targets) = (running.as_ref(), targets.as_ref());
+                    let memories = Memories { kernel: &mut kernel, running, targets, identities: &identities };
+                    let lambda = compare(&case, loss, envelope, Some(memories));
                     limited |= lambda < config.lambda;
                     compare(&case, loss, envelope, None);
                 }
@@ -224,8 +246,8 @@ fn without_a_doubtful_row_the_step_is_the_bases_to_the_last_bit() {
         for config in filters() {
             let envelope = EnvelopeConfig { fade, ..config }.validate().unwrap();
             let case = case(48, 4, &loss, 3);
-            let base = evaluate(&case, loss, None, &Tensor::shallow_clone);
-            let faded = evaluate(&case, loss, Some(&envelope), &Tensor::shallow_clone);
+            let base = evaluate(&case, loss, None, &NoMemory);
+            let faded = evaluate(&case, loss, Some(&envelope), &NoMemory);
             assert_eq!(numbers(&faded.gradient), numbers(&base.gradient), "{loss:?} {config:?}");
         }
     }

@@ -159,6 +159,18 @@ fn a_fork_takes_the_running_margins_of_its_trunk_along() {
 }
 
 #[test]
+fn a_fork_of_elr_takes_the_targets_along() {
+    let text = "epochs = 4\nrates = [[0, 0.05]]\nnoise = 'symmetric:0.25'\n[[arm]]\nname = 'whole'\nloss = { name = 'elr' }\n\
+         [[arm]]\nname = 'trunk'\nloss = { name = 'elr' }\nepochs = 2\n\
+         [[arm]]\nname = 'fork'\nloss = { name = 'elr' }\nfork = { from = 'trunk', epoch = 2 }\n[[arm]]\nname = 'ce'\n";
+    let folder = tempfile::tempdir().unwrap();
+    let ended = train(&plan(text), &set(64), folder.path(), &GO);
+    assert!(ended.failed.is_empty(), "{ended:?}");
+    assert_eq!(model(folder.path(), "fork-seed0"), model(folder.path(), "whole-seed0"));
+    assert_ne!(model(folder.path(), "whole-seed0"), model(folder.path(), "ce-seed0"));
+}
+
+#[test]
 fn a_trunk_that_kept_no_running_margins_is_refused_in_words() {
     let folder = tempfile::tempdir().unwrap();
     let (before, asked) = THREE_ARMS.split_once("[[arm]]\n    name = \"filtered\"").unwrap();
@@ -189,6 +201,10 @@ fn a_filtered_base_in_the_metrics_and_records() {
 #[test]
 fn plans_that_cannot_be_are_refused() {
     for (text, words) in [
+        (
+            "epochs = 2\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a'\n[[arm]]\nname = 'b'\nloss = { name = 'elr' }\nfork = { from = 'a', epoch = 1 }",
+            "fork from an arm with elr",
+        ),
         ("epochs = 2\nrates = [[1, 0.1]]\n[[arm]]\nname = 'a'", "ascending epochs from 0"),
         ("epochs = 2\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a'\n[[arm]]\nname = 'a'", "two arms"),
         ("epochs = 2\nrates = [[0, 0.1]]\n[[arm]]\nname = 'a/b'", "letters, digits"),

@@ -3,7 +3,11 @@
 use cmrm::loss::{LossConfig, Sce};
 use tch::{Device, Kind, Tensor};
 
+use super::Memory;
 use crate::error::{Error, Result};
+
+/// Probabilities are kept this far from 0 and 1 before they enter a target of ELR.
+const TARGET_FLOOR: f64 = 1e-4;
 
 /// A base loss, ready for a device.
 #[derive(Debug)]
@@ -28,10 +32,11 @@ impl TensorLoss {
             | LossConfig::Focal { .. }
             | LossConfig::Gce { .. }
             | LossConfig::Sce { .. }
-            | LossConfig::LabelSmoothing { .. } => None,
+            | LossConfig::LabelSmoothing { .. }
+            | LossConfig::Elr { .. } => None,
             LossConfig::Hinge | LossConfig::Logistic => {
                 return Err(Error::settings(format!(
-                    "the loss '{}' supports tables of two classes only; use cross-entropy, focal, gce, sce, label-smoothing or ldam",
+                    "the loss '{}' supports tables of two classes only; use cross-entropy, focal, gce, sce, label-smoothing, elr or ldam",
                     config.name()
                 )));
             }
@@ -48,7 +53,13 @@ impl TensorLoss {
     }
 
     /// The loss of each row, from scaled logits and the logarithms of their probabilities.
-    pub(super) fn rows(&self, scaled: &Tensor, labels: &Tensor, log_probabilities: &Tensor) -> Tensor {
+    pub(super) fn rows(
+        &self,
+        scaled: &Tensor,
+        labels: &Tensor,
+        log_probabilities: &Tensor,
+        memory: &dyn Memory,
+    ) -> Tensor {
         let log_p_label = &log_probabilities.gather(1, &labels.unsqueeze(1), false).squeeze_dim(1);
         match self.config {
             LossConfig::Focal { gamma } => {
@@ -62,6 +73,14 @@ impl TensorLoss {
             LossConfig::LabelSmoothing { epsilon } => {
                 let all = log_probabilities.mean_dim([1i64].as_slice(), false, Kind::Float);
                 log_p_label * (epsilon - 1.0) - all * epsilon
+            }
+            LossConfig::Elr { lambda, .. } => {
+                // In double precision, and as what is lacking to one: targets near one would be rounded to it.
+                let said = scaled.detach().softmax(1, Kind::Double).clamp(TARGET_FLOOR, 1.0 - TARGET_FLOOR);
+                let lacks: Tensor = 1.0 - &said / said.sum_dim_intlist([1i64].as_slice(), true, Kind::Double);
+                let lacks = memory.targets(&lacks.to_kind(Kind::Float));
+                let apart = (log_probabilities.exp() * lacks).sum_dim_intlist([1i64].as_slice(), false, Kind::Float);
+                apart.log() * lambda - log_p_label
             }
             LossConfig::Ldam { .. } => {
                 let column = labels.unsqueeze(1);

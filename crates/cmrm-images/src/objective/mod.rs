@@ -35,17 +35,39 @@ pub struct Evaluated {
     pub rivals: Tensor,
 }
 
+/// What is remembered of the rows of a batch. It takes in what the batch shows before it answers.
+pub trait Memory {
+    /// The running margins of rows with these margins.
+    fn margins(&self, margins: &Tensor) -> Tensor;
+
+    /// What ELR's targets lack to one, for rows whose probabilities lack this much.
+    fn targets(&self, lacks: &Tensor) -> Tensor;
+}
+
+/// Nothing is remembered: a row is what the batch shows of it.
+#[derive(Debug)]
+pub struct NoMemory;
+
+impl Memory for NoMemory {
+    fn margins(&self, margins: &Tensor) -> Tensor {
+        margins.shallow_clone()
+    }
+
+    fn targets(&self, lacks: &Tensor) -> Tensor {
+        lacks.shallow_clone()
+    }
+}
+
 impl TensorLoss {
     /// Mean base loss plus, with an envelope, `λ` times its risk; `L` of METHOD 1, with the forms of METHOD 8.
     ///
-    /// `remember` is told the margins of the rows and answers with their running margins. Where rows have no identity, these are
-    /// the margins themselves: `Tensor::shallow_clone`.
+    /// `memory` knows the rows from earlier epochs; [`NoMemory`] where they have no identity.
     pub fn evaluate(
         &self,
         logits: &Tensor,
         labels: &Tensor,
         envelope: Option<&Envelope>,
-        remember: &dyn Fn(&Tensor) -> Tensor,
+        memory: &dyn Memory,
     ) -> Result<Evaluated> {
         // The gradient ends here: what base loss and risk ask of the logits is weighed up before it goes on.
         let logits = logits.detach().set_requires_grad(true);
@@ -53,7 +75,7 @@ impl TensorLoss {
         let scaled = if scale == 1.0 { logits.shallow_clone() } else { &logits * scale };
         let column = labels.unsqueeze(1);
         let log_probabilities = scaled.log_softmax(1, Kind::Float);
-        let rows = self.rows(&scaled, labels, &log_probabilities);
+        let rows = self.rows(&scaled, labels, &log_probabilities, memory);
         let rivals = scaled.detach().scatter_value(1, &column, f64::NEG_INFINITY).argmax(1, false);
         let gap = |of: &Tensor| {
             let rival = of.gather(1, &rivals.unsqueeze(1), false).squeeze_dim(1);
@@ -61,7 +83,7 @@ impl TensorLoss {
         };
         let bounded = gap(&log_probabilities.exp());
         let recorded = bounded.detach();
-        let running = remember(&recorded);
+        let running = memory.margins(&recorded);
         let Some(envelope) = envelope else {
             let base = rows.mean(Kind::Float);
             let gradient = gradient(&base, &logits, false)?;

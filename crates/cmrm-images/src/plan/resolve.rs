@@ -250,6 +250,13 @@ impl Plan {
             if parent.noise != run.noise || parent.is_cosine() != run.is_cosine() {
                 return refuse("both arms need the same noise and the same kind of classifier");
             }
+            if let (LossConfig::Elr { beta, .. }, other) = (run.loss, parent.loss)
+                && !matches!(other, LossConfig::Elr { beta: kept, .. } if kept == beta)
+            {
+                return refuse(
+                    "elr keeps targets from the first epoch on; fork from an arm with elr and the same beta",
+                );
+            }
             if fork.epoch == 0 || fork.epoch > parent.epochs || fork.epoch >= run.epochs {
                 return refuse("the fork's epoch must be within the parent's epochs and before the arm's last");
             }

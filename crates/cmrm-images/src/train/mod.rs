@@ -18,6 +18,6 @@ pub use judge::{Judgement, Seen, judge, numbers, see};
 pub use records::Records;
 pub use report::RunResult;
 pub use runner::{Control, Ended, train_all};
-pub use running::RunningMargins;
+pub use running::RowAverages;
 pub use step::{Optimiser, Step};
 pub use training::Training;

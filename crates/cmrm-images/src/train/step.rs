@@ -8,8 +8,8 @@ use tch::{Device, Kind, Tensor, no_grad};
 use crate::cuda::{Cuda, Graph};
 use crate::error::Result;
 use crate::network::{Network, Parameters};
-use crate::objective::TensorLoss;
-use crate::train::RunningMargins;
+use crate::objective::{Memory, TensorLoss};
+use crate::train::RowAverages;
 
 /// Steps before a capture: libraries choose their kernels and allocate what they need.
 const WARM_UP_STEPS: usize = 3;
@@ -46,7 +46,9 @@ pub struct Step {
     pub identities: Tensor,
     /// Running margins of the training rows, for every β that this training or a fork of it asks for. Rows have no identity
     /// for a β that is not among them.
-    pub running: Vec<RunningMargins>,
+    pub running: Vec<RowAverages>,
+    /// Targets of the training rows, if the loss reads any.
+    pub targets: Option<RowAverages>,
     /// What the step saw of each row of the segment.
     pub margins: Tensor,
     /// Weights, likewise.
@@ -88,6 +90,7 @@ impl Step {
             labels: zeros(Kind::Int64),
             identities: Tensor::arange(rows, (Kind::Int64, device)),
             running: Vec::new(),
+            targets: None,
             margins: zeros(Kind::Float),
             weights: zeros(Kind::Float),
             rivals: zeros(Kind::Int64),
@@ -109,6 +112,11 @@ impl Step {
         &self.loss
     }
 
+    /// All that is remembered of the training rows.
+    pub fn remembered(&self) -> impl Iterator<Item = &RowAverages> {
+        self.running.iter().chain(&self.targets)
+    }
+
     /// Sets the learning rate of the steps to come.
     pub fn set_rate(&self, rate: f64) {
         drop(self.minus_rate.shallow_clone().fill_(-rate));
@@ -126,8 +134,12 @@ impl Step {
         let labels = self.labels.index_select(0, &rows);
         self.parameters.refresh();
         let logits = self.network.logits(&self.parameters, &images, true);
-        let remember = |margins: &Tensor| self.remember(&rows, margins, envelope);
-        let evaluated = self.loss.evaluate(&logits, &labels, envelope, &remember)?;
+        let memory = StepMemory {
+            step: self,
+            identities: self.identities.index_select(0, &rows),
+            read: envelope.and_then(|envelope| envelope.config().running),
+        };
+        let evaluated = self.loss.evaluate(&logits, &labels, envelope, &memory)?;
         // Its gradient by the logits is the one just found; its value means nothing.
         let passed_on = (&logits * &evaluated.gradient).sum(Kind::Float);
         let gradient = self.parameters.gradient(&passed_on)?;
@@ -141,22 +153,6 @@ impl Step {
             drop(self.position.shallow_clone().g_add_scalar_(1));
         });
         Ok(())
-    }
-
-    /// Takes the margins of a batch into the running margins, and returns those that the envelope reads.
-    fn remember(&self, rows: &Tensor, margins: &Tensor, envelope: Option<&Envelope>) -> Tensor {
-        let read = envelope.and_then(|envelope| envelope.config().running);
-        let mut answer = margins.shallow_clone();
-        if !self.running.is_empty() {
-            let identities = self.identities.index_select(0, rows);
-            for running in &self.running {
-                let updated = running.update(&identities, margins);
-                if read == Some(running.beta) {
-                    answer = updated;
-                }
-            }
-        }
-        answer
     }
 
     /// SGD: `v ← μ v + (g + decay·p)`, `p ← p − rate·v`.
@@ -174,7 +170,7 @@ impl Step {
         let _alone = CAPTURE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut state =
             vec![&self.parameters.flat, &self.velocity, &self.parameters.running, &self.sums, &self.position];
-        state.extend(self.running.iter().map(|running| &running.values));
+        state.extend(self.remembered().map(|averages| &averages.values));
         let kept: Vec<Tensor> = state.iter().map(|tensor| tensor.copy()).collect();
         let outcome = (0..WARM_UP_STEPS)
             .try_for_each(|_| {
@@ -187,5 +183,34 @@ impl Step {
             });
         no_grad(|| state.iter().zip(&kept).for_each(|(tensor, kept)| tensor.shallow_clone().copy_(kept)));
         outcome
+    }
+}
+
+/// What is remembered of the rows of one batch.
+struct StepMemory<'a> {
+    step: &'a Step,
+    identities: Tensor,
+    /// β of the running margins that the envelope reads.
+    read: Option<f64>,
+}
+
+impl Memory for StepMemory<'_> {
+    /// Every set is brought up to date; the answer is the one that the envelope reads.
+    fn margins(&self, margins: &Tensor) -> Tensor {
+        let mut answer = margins.shallow_clone();
+        for running in &self.step.running {
+            let updated = running.update(&self.identities, margins);
+            if self.read == Some(running.beta) {
+                answer = updated;
+            }
+        }
+        answer
+    }
+
+    fn targets(&self, lacks: &Tensor) -> Tensor {
+        match &self.step.targets {
+            Some(targets) => targets.update(&self.identities, lacks),
+            None => lacks.shallow_clone(),
+        }
     }
 }

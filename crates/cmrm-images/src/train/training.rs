@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::Instant;
 
+use cmrm::loss::LossConfig;
 use cmrm_train::train::EpochStats;
 use tch::{Device, Tensor};
 
 use super::checkpoint::{self, EpochMetrics, Progress};
 use super::judge::{Judgement, Seen, judge, see};
 use super::records::Records;
-use super::running::RunningMargins;
+use super::running::RowAverages;
 use super::step::{Optimiser, Step};
 use crate::cuda::{Cuda, Graph};
 use crate::data::{EpochOrder, ImageSet, Resident};
@@ -66,7 +67,10 @@ impl Training {
         let optimiser = Optimiser { momentum: spec.momentum, weight_decay: spec.weight_decay };
         let labels: Vec<i64> = observed.labels.iter().map(|&label| i64::from(label)).collect();
         let mut step = Step::new(network, parameters, loss, optimiser, spec.batch, segment, shape);
-        step.running = spec.running.iter().map(|&beta| RunningMargins::new(beta, images.len(), device)).collect();
+        step.running = spec.running.iter().map(|&beta| RowAverages::margins(beta, images.len(), device)).collect();
+        if let LossConfig::Elr { beta, .. } = spec.loss {
+            step.targets = Some(RowAverages::targets(beta, images.len(), set.classes.len(), device));
+        }
         Ok(Training {
             step,
             records: Records::new(images.len(), device),
@@ -97,7 +101,7 @@ impl Training {
             ("running", &step.parameters.running),
         ];
         state.extend(self.records.named());
-        state.extend(step.running.iter().map(|running| (running.name.as_str(), &running.values)));
+        state.extend(step.remembered().map(|averages| (averages.name.as_str(), &averages.values)));
         state
     }
 
