@@ -189,7 +189,8 @@ fn ctrl_c_does_not_wait_for_the_end_of_an_epoch() {
 #[test]
 fn patience_waits_for_the_envelope() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["fit", "digits", "--noise", "symmetric:0.4", "--patience", "3", "--epochs", "40"];
+    let arguments =
+        ["fit", "digits", "--noise", "symmetric:0.4", "--patience", "3", "--epochs", "40", "--start", "0.25"];
     let summary = json(folder.path(), &[&arguments[..], &["--out", "run", "--json", "-q"]].concat());
     // The envelope comes on in the tenth epoch; the third without a better one came before.
     for arm in 0..2 {
@@ -213,8 +214,9 @@ fn rows_decide_the_epochs_and_which_is_kept_and_the_run_says_so() {
     let metrics = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
     let metrics: Vec<Value> = metrics.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(metrics.len(), 2 * 20);
+    let on = metrics.iter().find(|line| line["envelope_on"] == true).unwrap()["epoch"].as_u64();
     for arm in summary["arms"].as_array().unwrap() {
-        let of_arm = metrics.iter().filter(|line| line["arm"] == arm["name"] && line["epoch"].as_u64() >= Some(5));
+        let of_arm = metrics.iter().filter(|line| line["arm"] == arm["name"] && line["epoch"].as_u64() >= on);
         // The last of equals is the one that is kept.
         let best = of_arm.max_by(|a, b| {
             let accuracy = |line: &Value| line["validation_accuracy"].as_f64().unwrap();
@@ -229,17 +231,20 @@ fn rows_decide_the_epochs_and_which_is_kept_and_the_run_says_so() {
 #[test]
 fn labels_that_nothing_explains_are_warned_of() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut rows, mut state) = (String::from("a,b,c,y\n"), 1u64);
+    let mut state = 1u64;
     let mut draw = |below: u64| {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 33) % below
     };
-    for _ in 0..600 {
-        let label = if draw(5) == 0 { "rare" } else { "usual" };
-        rows += &format!("{},{},{},{label}\n", draw(1000), draw(1000), draw(1000));
+    let mut rows = (0..20).map(|column| format!("x{column},")).collect::<String>() + "y\n";
+    for _ in 0..1000 {
+        let label = if draw(3) == 0 { "rare" } else { "usual" };
+        (0..20).for_each(|_| rows += &format!("{},", draw(1000)));
+        rows += &format!("{label}\n");
     }
     fs::write(folder.path().join("chance.csv"), rows).unwrap();
-    let fit = ["fit", "chance.csv", "--label", "y", "--lambda", "0", "--learning-rate", "0.01", "--epochs", "100"];
+    let fit = ["fit", "chance.csv", "--label", "y", "--lambda", "0", "--start", "0", "--epochs", "40"];
+    let fit = [&fit[..], &["--optimiser", "adam", "--learning-rate", "0.01"]].concat();
     let words = succeed(folder.path(), &[&fit[..], &["--keep", "last", "--out", "run"]].concat());
     let warnings: Vec<&str> = words.lines().filter(|line| line.starts_with("Warning: ")).collect();
     assert_eq!(warnings.len(), 2, "{words}");

@@ -66,8 +66,8 @@ fn no_better_than_one_class(accuracy: f64, one_class: f64, rows: usize) -> Optio
     (accuracy <= one_class).then(|| {
         format!(
             "the model is no better than always predicting the most frequent class: it agrees with {} of the observed labels of \
-             the {rows} validation rows, that class with {}; check that features and labels belong together, or train for \
-             more steps",
+             the {rows} validation rows, that class with {}; check that features and labels belong together, or try another \
+             model",
             percent(accuracy),
             percent(one_class)
         )
