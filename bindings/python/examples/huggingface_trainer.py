@@ -77,10 +77,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=20)
     arguments = parser.parse_args()
-    # λ = 0 is the base loss alone.
-    for name, lam in [("base", 0.0), ("envelope", None)]:
+    # Without risk and filter the base loss is left.
+    for name, settings in [("base", {"lam": 0.0, "filter_base": False}), ("envelope", {})]:
         with tempfile.TemporaryDirectory() as folder:
-            accuracy = train(EnvelopeLoss(lam=lam, sync_quantile=True), arguments.epochs, folder)
+            accuracy = train(EnvelopeLoss(sync_quantile=True, **settings), arguments.epochs, folder)
         print(f"{name}: accuracy {accuracy:.3f}")
 
 

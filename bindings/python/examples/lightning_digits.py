@@ -19,22 +19,22 @@ from cmrm.torch import EnvelopeLoss
 
 
 class Classifier(lightning.LightningModule):
-    def __init__(self, lam):
+    def __init__(self, rows, **settings):
         super().__init__()
         self.model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
-        self.loss = EnvelopeLoss("cross_entropy", lam=lam, sync_quantile=True)
+        self.loss = EnvelopeLoss("cross_entropy", rows=rows, sync_quantile=True, **settings)
 
     def on_train_epoch_start(self):
         self.loss.set_epoch(self.current_epoch, self.trainer.max_epochs)
 
     def training_step(self, batch):
-        x, labels = batch
-        total = self.loss(self.model(x), labels)
+        x, labels, index = batch
+        total = self.loss(self.model(x), labels, index=index)
         self.log_dict({"base": float(self.loss.last.base), "risk": float(self.loss.last.risk)}, on_step=False, on_epoch=True)
         return total
 
     def test_step(self, batch):
-        x, labels = batch
+        x, labels, _ = batch
         self.log("accuracy", (self.model(x).argmax(1) == labels).float().mean())
 
     def configure_optimizers(self):
@@ -50,10 +50,12 @@ def main():
     noisy = cmrm.inject_noise(y_train, "symmetric:0.4", seed=0).labels
 
     def loader(x, y, **settings):
-        return DataLoader(TensorDataset(torch.from_numpy(x), torch.as_tensor(y, dtype=torch.int64)), **settings)
+        # Rows come with their numbers, by which the loss knows them again.
+        rows = torch.from_numpy(x), torch.as_tensor(y, dtype=torch.int64), torch.arange(len(y))
+        return DataLoader(TensorDataset(*rows), **settings)
 
-    # λ = 0 is the base loss alone.
-    for name, lam in [("base", 0.0), ("envelope", None)]:
+    # Without risk and filter the base loss is left.
+    for name, settings in [("base", {"lam": 0.0, "filter_base": False}), ("envelope", {})]:
         lightning.seed_everything(0, verbose=False)
         trainer = lightning.Trainer(
             max_epochs=arguments.epochs,
@@ -63,7 +65,7 @@ def main():
             enable_progress_bar=False,
             enable_model_summary=False,
         )
-        model = Classifier(lam)
+        model = Classifier(len(noisy), **settings)
         trainer.fit(model, loader(x_train, noisy, batch_size=128, shuffle=True))
         found = trainer.test(model, loader(x_test, y_test, batch_size=512), verbose=False)
         print(f"{name}: accuracy {found[0]['accuracy']:.3f}")

@@ -40,7 +40,7 @@ def train(device):
     loader = DataLoader(rows, BATCH // dist.get_world_size(), sampler=sampler)
     model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10)).to(device)
     model = DistributedDataParallel(model)
-    loss = EnvelopeLoss("cross_entropy", sync_quantile=True).to(device)
+    loss = EnvelopeLoss("cross_entropy", rows=len(y), sync_quantile=True).to(device)
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
     wrong = torch.from_numpy(noisy.flipped)
     for epoch in range(EPOCHS):
@@ -49,7 +49,7 @@ def train(device):
         counts = torch.zeros(2, device=device)
         for x, labels, row in loader:
             optimiser.zero_grad()
-            total = loss(model(x.to(device)), labels.to(device))
+            total = loss(model(x.to(device)), labels.to(device), index=row.to(device))
             total.backward()
             optimiser.step()
             doubted = loss.last.margins < 0

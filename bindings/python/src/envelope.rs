@@ -2,7 +2,10 @@
 
 use std::sync::{Mutex, TryLockError};
 
-use cmrm::envelope::{Batch, Envelope, EnvelopeConfig, MarginKind, Objective, Preset, Scratch, couple};
+use cmrm::envelope::{
+    Batch, Envelope, EnvelopeConfig, MarginKind, Objective, Preset, RowMemory, RunningMargins, RunningTargets, Scratch,
+    couple,
+};
 use cmrm::error::{check_labels, check_length, check_row_weights};
 use cmrm::loss::{BaseLoss, Loss, LossConfig, Row, RowLoss};
 use cmrm::{Error, Matrix, Scalar};
@@ -36,10 +39,11 @@ struct Buffers<T> {
     scratch: Scratch<T>,
     selection: Vec<T>,
     labels: Vec<u32>,
+    places: Vec<u32>,
 }
 
-/// Total, base loss, risk and τ; all of these in double precision.
-type Scalars = (f64, f64, f64, Option<f64>);
+/// Total, base loss, risk, λ as it counted, and τ; all of these in double precision.
+type Scalars = (f64, f64, f64, f64, Option<f64>);
 
 #[pymethods]
 impl EnvelopeKernel {
@@ -86,7 +90,9 @@ impl EnvelopeKernel {
 
     /// Loss and gradient of a batch. `grad` gets the gradient by the logits, `rows` the margins and the weights.
     ///
-    /// Without a base loss the total is `λ·risk` alone. `active`: whether the envelope is on.
+    /// Without a base loss the total is `λ·risk` alone. `active`: whether the envelope is on. What is remembered of the
+    /// batch's rows takes in the batch: `running`, their running margins, NaN where a row is met for the first time, and
+    /// `targets`, the running targets of a loss that reads any.
     #[expect(clippy::too_many_arguments, reason = "Python's side names them")]
     fn evaluate<'py>(
         &self,
@@ -97,10 +103,15 @@ impl EnvelopeKernel {
         grad: &Bound<'py, PyAny>,
         rows: &Bound<'py, PyAny>,
         active: bool,
+        running: Option<&Bound<'py, PyAny>>,
+        targets: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Scalars> {
         match logits.cast::<PyArray2<f32>>() {
-            Ok(single) => self.evaluate_as(py, &self.single, single, labels, row_weights, grad, rows, active),
-            Err(_) => self.evaluate_as(py, &self.double, logits.cast()?, labels, row_weights, grad, rows, active),
+            Ok(z) => self.evaluate_as(py, &self.single, z, labels, row_weights, grad, rows, active, running, targets),
+            Err(_) => {
+                let z = logits.cast()?;
+                self.evaluate_as(py, &self.double, z, labels, row_weights, grad, rows, active, running, targets)
+            }
         }
     }
 
@@ -133,6 +144,8 @@ impl EnvelopeKernel {
         grad: &Bound<'py, PyAny>,
         rows: &Bound<'py, PyAny>,
         active: bool,
+        running: Option<&Bound<'py, PyAny>>,
+        targets: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Scalars> {
         let (logits, labels) = (logits.try_readonly()?, labels.as_slice().map_err(not_contiguous)?);
         let columns = logits.shape()[1];
@@ -142,16 +155,41 @@ impl EnvelopeKernel {
         let (mut grad, mut rows) =
             (grad.cast::<PyArray2<T>>()?.try_readwrite()?, rows.cast::<PyArray2<T>>()?.try_readwrite()?);
         let (grad, rows) = (grad.as_slice_mut().map_err(not_contiguous)?, rows.as_slice_mut().map_err(not_contiguous)?);
+        let mut running = running.map(|v| PyResult::Ok(v.cast::<PyArray1<T>>()?.try_readwrite()?)).transpose()?;
+        let mut running = running.as_mut().map(|v| v.as_slice_mut().map_err(not_contiguous)).transpose()?;
+        let mut targets = targets.map(|v| PyResult::Ok(v.cast::<PyArray2<T>>()?.try_readwrite()?)).transpose()?;
+        let mut targets = targets.as_mut().map(|v| v.as_slice_mut().map_err(not_contiguous)).transpose()?;
+        let mut memory = RowMemory::default();
+        if let (Some(beta), Some(old)) = (self.envelope.config().running, running.as_deref()) {
+            let margins = memory.running.insert(RunningMargins::new(old.len(), beta));
+            margins.margins_mut().copy_from_slice(old);
+        }
+        if let Some(old) = targets.as_deref().filter(|old| old.len() == matrix.values().len()) {
+            let remembered = memory.targets.insert(RunningTargets::new(labels.len(), columns));
+            remembered.targets_mut().copy_from_slice(old);
+        }
         let envelope = active.then_some(self.envelope);
         let mut work = || {
+            let memory = Some(&mut memory);
             with_free(buffers, |buffers| match &self.base {
-                Some(loss) => buffers.evaluate(Objective { loss, envelope }, matrix, labels, row_weights, grad, rows),
+                Some(loss) => {
+                    buffers.evaluate(Objective { loss, envelope }, matrix, labels, row_weights, memory, grad, rows)
+                }
                 None => {
-                    buffers.evaluate(Objective { loss: Elsewhere, envelope }, matrix, labels, row_weights, grad, rows)
+                    let objective = Objective { loss: Elsewhere, envelope };
+                    buffers.evaluate(objective, matrix, labels, row_weights, memory, grad, rows)
                 }
             })
         };
-        if matrix.values().len() > LONG { detached(py, work) } else { work().map_err(refuse) }
+        let scalars = if matrix.values().len() > LONG { detached(py, work) } else { work().map_err(refuse) }?;
+        // The caller holds the memory of all rows; here was that of the batch's, in their order.
+        if let (Some(met), Some(running)) = (memory.running, &mut running) {
+            running.copy_from_slice(met.margins());
+        }
+        if let (Some(met), Some(targets)) = (memory.targets, &mut targets) {
+            targets.copy_from_slice(met.targets());
+        }
+        Ok(scalars)
     }
 
     #[expect(clippy::too_many_arguments, reason = "as in `couple`")]
@@ -192,24 +230,32 @@ fn with_free<T: Default, R>(shared: &Mutex<Buffers<T>>, work: impl FnOnce(&mut B
 }
 
 impl<T: Scalar> Buffers<T> {
+    #[expect(clippy::too_many_arguments, reason = "slices of one batch, each used on its own")]
     fn evaluate(
         &mut self,
         objective: Objective<impl Loss<T>>,
         logits: Matrix<'_, T>,
         labels: &[i64],
         row_weights: Option<&[T]>,
+        memory: Option<&mut RowMemory<T>>,
         grad: &mut [T],
         rows: &mut [T],
     ) -> Result<Scalars, Error> {
-        let Buffers { scratch, labels: indices, .. } = self;
+        let Buffers { scratch, labels: indices, places, .. } = self;
         class_indices(labels, indices)?;
-        let batch = Batch::new(logits, indices).with_row_weights(row_weights);
-        let outcome = objective.evaluate(&batch, grad, scratch)?;
+        let mut batch = Batch::new(logits, indices).with_row_weights(row_weights);
+        if memory.as_ref().is_some_and(|memory| memory.running.is_some() || memory.targets.is_some()) {
+            // Each row by its place in the batch: the memory is that of these rows alone.
+            places.clear();
+            places.extend((0..).take(labels.len()));
+            batch = batch.with_identities(Some(places));
+        }
+        let outcome = objective.evaluate_remembering(&batch, memory, grad, scratch)?;
         check_length("margins and weights against rows", 2 * labels.len(), rows.len())?;
         let (margins, weights) = rows.split_at_mut(labels.len());
         margins.copy_from_slice(scratch.margins());
         weights.copy_from_slice(scratch.weights());
-        Ok((outcome.total, outcome.base, outcome.risk, outcome.tau.map(Scalar::to_f64)))
+        Ok((outcome.total, outcome.base, outcome.risk, outcome.lambda, outcome.tau.map(Scalar::to_f64)))
     }
 
     #[expect(clippy::too_many_arguments, reason = "slices of one batch, each used on its own")]

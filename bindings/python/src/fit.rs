@@ -84,7 +84,7 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
     let (config, loaded, tell) = (task.config()?, task.loaded()?, task.tell(py));
     let labels = slice(&task.labels)?;
     let keep = task.keep_data;
-    let (fitted, views, notes) = detached_on(py, task.threads, move |stop| {
+    let (fitted, views, [notes, warnings]) = detached_on(py, task.threads, move |stop| {
         let fit = Fit::new(&config, &loaded, stop).map_err(refuse)?;
         let mut watch = Watch::new(stop, tell);
         let outcome = fit.run(&mut watch);
@@ -93,10 +93,11 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
         let views = RowViews::of(&loaded, labels, &outcome, stop).map_err(refuse)?;
         let envelope = outcome.envelope_arm().map_err(refuse)?;
         let calibration = outcome.calibration(envelope, stop).map_err(refuse)?;
-        let notes = outcome.rows.notes.clone();
-        Ok((Fitted::new(outcome, calibration, keep.then_some(loaded.train)), views, notes))
+        let words = [outcome.rows.notes.clone(), outcome.warnings().map_err(refuse)?];
+        Ok((Fitted::new(outcome, calibration, keep.then_some(loaded.train)), views, words))
     })?;
     let columns = views.columns(py)?;
     columns.set_item("notes", notes)?;
+    columns.set_item("warnings", warnings)?;
     Ok((fitted, columns))
 }

@@ -91,6 +91,7 @@ mod tests {
             filtered: if arm == "base" { 0.0 } else { 0.498 },
             wrong_among_filtered: None,
             learning_rate: 0.001,
+            training_accuracy: Some(0.5),
             validation_accuracy: Some(0.1 * epoch as f64),
             validation_loss: Some(1.0),
         }

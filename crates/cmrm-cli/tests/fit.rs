@@ -189,8 +189,8 @@ fn ctrl_c_does_not_wait_for_the_end_of_an_epoch() {
 #[test]
 fn patience_waits_for_the_envelope() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["fit", "digits", "--noise", "symmetric:0.4", "--patience", "3", "--out", "run", "--json", "-q"];
-    let summary = json(folder.path(), &arguments);
+    let arguments = ["fit", "digits", "--noise", "symmetric:0.4", "--patience", "3", "--epochs", "40"];
+    let summary = json(folder.path(), &[&arguments[..], &["--out", "run", "--json", "-q"]].concat());
     // The envelope comes on in the tenth epoch; the third without a better one came before.
     for arm in 0..2 {
         assert!(summary["arms"][arm]["epoch"].as_u64().unwrap() >= 10, "{summary}");
@@ -198,6 +198,55 @@ fn patience_waits_for_the_envelope() {
     assert!(accuracy(&summary, 1) > accuracy(&summary, 0), "{summary}");
     let lines = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap().lines().count();
     assert!(lines < 80, "patience did not end it: {lines} lines");
+}
+
+#[test]
+fn rows_decide_the_epochs_and_which_is_kept_and_the_run_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let fit = ["fit", "digits", "--noise", "symmetric:0.4", "--hidden", "32", "--steps", "220", "--json", "-q"];
+    let fit = [&fit[..], &["--out", "run"]].concat();
+    let summary = json(folder.path(), &fit);
+    // 1294 training rows are 11 batches of 128; 144 rows are enough to choose by.
+    let config = fs::read_to_string(folder.path().join("run/config.toml")).unwrap();
+    assert!(config.contains("\nepochs = 20\n") && config.contains("\nkeep = \"best\"\n"), "{config}");
+    assert!(!config.contains("\nsteps") && config.contains("kind = \"cosine\""), "{config}");
+    let metrics = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+    let metrics: Vec<Value> = metrics.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(metrics.len(), 2 * 20);
+    for arm in summary["arms"].as_array().unwrap() {
+        let of_arm = metrics.iter().filter(|line| line["arm"] == arm["name"] && line["epoch"].as_u64() >= Some(5));
+        // The last of equals is the one that is kept.
+        let best = of_arm.max_by(|a, b| {
+            let accuracy = |line: &Value| line["validation_accuracy"].as_f64().unwrap();
+            accuracy(a).total_cmp(&accuracy(b))
+        });
+        assert_eq!(best.unwrap()["epoch"], arm["epoch"]);
+    }
+    // The same command is the same run.
+    assert_eq!(json(folder.path(), &[&fit[..], &["--resume"]].concat()), summary);
+}
+
+#[test]
+fn labels_that_nothing_explains_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut rows, mut state) = (String::from("a,b,c,y\n"), 1u64);
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    for _ in 0..600 {
+        let label = if draw(5) == 0 { "rare" } else { "usual" };
+        rows += &format!("{},{},{},{label}\n", draw(1000), draw(1000), draw(1000));
+    }
+    fs::write(folder.path().join("chance.csv"), rows).unwrap();
+    let fit = ["fit", "chance.csv", "--label", "y", "--lambda", "0", "--learning-rate", "0.01", "--epochs", "100"];
+    let words = succeed(folder.path(), &[&fit[..], &["--keep", "last", "--out", "run"]].concat());
+    let warnings: Vec<&str> = words.lines().filter(|line| line.starts_with("Warning: ")).collect();
+    assert_eq!(warnings.len(), 2, "{words}");
+    assert!(warnings[0].contains("learned labels by heart") && warnings[0].contains("set keep to best"), "{words}");
+    assert!(warnings[1].contains("no better than always predicting the most frequent class"), "{words}");
+    let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    assert_eq!(page.matches("<p class=\"warning\">").count(), 2);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cmrm::envelope::{EnvelopeConfig, Filter, Preset, PresetOverrides, Scale, Scope, Start};
+use cmrm::envelope::{EnvelopeConfig, Fade, Filter, Preset, PresetOverrides, Scale, Scope, Start};
 use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
 use cmrm_data::preprocess::PreprocessOptions;
@@ -77,6 +77,15 @@ pub struct FitConfig {
     /// What the weight is multiplied by, over the preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
+    /// Whether the filter acts on the base loss too, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter_base: Option<bool>,
+    /// Memory β of a row's running margin, over the preset; at 0 there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<f64>,
+    /// Limit ρ of the risk's gradient by the base loss's, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
     /// A threshold for each of two classes, on probabilities; the temperature plays no part then.
     pub class_conditional: bool,
     /// Whether the base arm is trained too.
@@ -106,8 +115,9 @@ pub struct FitConfig {
     /// model if absent ([`FitConfig::l2`]), which for a linear model the rows decide ([`crate::with_penalty`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l2: Option<f64>,
-    /// The optimiser's decay.
-    pub weight_decay: f64,
+    /// The optimiser's decay; its usual one if absent ([`FitConfig::weight_decay`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_decay: Option<f64>,
     /// Bound on the norm of a gradient.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clip_norm: Option<f64>,
@@ -123,6 +133,9 @@ pub struct FitConfig {
     pub seed: u64,
     /// Base loss.
     pub loss: LossConfig,
+    /// How the envelope withdraws where few labels are in doubt, over the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fade: Option<Fade>,
     /// How the learning rate changes; as the model's training does if absent ([`FitConfig::schedule`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ScheduleConfig>,
@@ -154,6 +167,9 @@ impl Default for FitConfig {
             scope: None,
             ceiling: None,
             scale: None,
+            filter_base: None,
+            running: None,
+            limit: None,
             class_conditional: false,
             base: true,
             model: ModelKind::Mlp,
@@ -166,13 +182,14 @@ impl Default for FitConfig {
             tolerance: 1e-4,
             batch: 128,
             l2: None,
-            weight_decay: 0.0,
+            weight_decay: None,
             clip_norm: None,
             balance_classes: false,
             keep: None,
             patience: None,
             seed: 0,
             loss: LossConfig::CrossEntropy,
+            fade: None,
             schedule: None,
             preprocess: PreprocessOptions::default(),
         }
@@ -261,7 +278,7 @@ impl FitConfig {
             ("batch", self.batch != usual.batch),
             ("steps", self.steps.is_some()),
             ("schedule", self.schedule.as_ref().is_some_and(|schedule| *schedule != ScheduleConfig::default())),
-            ("weight-decay", self.weight_decay != usual.weight_decay),
+            ("weight-decay", self.weight_decay.is_some_and(|decay| decay > 0.0)),
             ("clip-norm", self.clip_norm != usual.clip_norm),
         ]
         .into_iter()
@@ -281,14 +298,19 @@ impl FitConfig {
     /// The envelope: the preset with whatever was set over it.
     pub fn envelope(&self) -> EnvelopeConfig {
         let overrides = PresetOverrides {
-            lambda: Some(self.lambda.unwrap_or(self.usual_lambda())),
+            lambda: self.lambda,
             alpha: self.alpha,
             temperature: self.temperature,
-            start: self.start.map(Start::Fraction),
+            start: self.start.map(Start::Fraction).or(self.usual_start()),
             filter: self.filter,
             scope: self.scope,
             ceiling: self.ceiling,
             scale: self.scale,
+            // Without its weight the envelope is off as a whole, unless told otherwise.
+            filter_base: self.filter_base.or((self.lambda == Some(0.0)).then_some(false)),
+            running: self.running,
+            limit: self.limit,
+            fade: self.fade.or(self.usual_fade()),
             ..PresetOverrides::none(self.preset)
         };
         overrides.config(&self.loss)
@@ -314,7 +336,7 @@ impl FitConfig {
             ModelKind::Svm => (Vec::new(), Head::Score, Init::Zeros),
             ModelKind::Cosine => (Vec::new(), Head::Cosine, Init::Kaiming),
         };
-        let weight_decay = self.weight_decay;
+        let weight_decay = self.weight_decay();
         let optimiser = match self.optimiser() {
             OptimiserKind::Adam => OptimiserConfig::Adam(AdamConfig { weight_decay, ..AdamConfig::default() }),
             OptimiserKind::Adamw => OptimiserConfig::AdamW(AdamWConfig { weight_decay, ..AdamWConfig::default() }),

@@ -56,6 +56,7 @@ mod sensitivity;
 mod space;
 mod split;
 mod summarise;
+mod warnings;
 
 pub use arms::arms;
 pub use config::FitConfig;

@@ -53,8 +53,8 @@ impl Candidate {
         config.check()?;
         let envelope = config.envelope();
         // Without its weight the envelope is the base loss; the plain arm computes the same and faster.
-        let arm = match envelope.lambda {
-            0.0 => Arm::base(config.loss),
+        let arm = match (envelope.lambda, envelope.filter_base) {
+            (0.0, false) => Arm::base(config.loss),
             _ => Arm::envelope("", config.loss, envelope),
         };
         Ok(Candidate { config, setting: Setting { name, train, arm, keep } })
@@ -140,11 +140,28 @@ impl Space {
             start: None,
             ..config.clone()
         };
-        let mut all = vec![FitConfig { lambda: Some(0.0), ..plain.clone() }];
-        all.extend(presets.iter().map(|&preset| FitConfig { preset, ..plain.clone() }));
-        let varied = if presets.contains(&Preset::Robust) { Some(Preset::Robust) } else { presets.first().copied() };
-        let Some(preset) = varied else { return all };
-        let own = FitConfig { preset, ..plain.clone() }.envelope();
+        let mut all = vec![FitConfig { lambda: Some(0.0), filter_base: None, ..plain.clone() }];
+        // What is set over one preset has no place in another, whose margins may be of another kind.
+        let of_preset = |preset: Preset| match preset == config.preset {
+            true => FitConfig { preset, ..plain.clone() },
+            false => FitConfig {
+                preset,
+                filter: None,
+                scope: None,
+                ceiling: None,
+                scale: None,
+                filter_base: None,
+                running: None,
+                limit: None,
+                fade: None,
+                ..plain.clone()
+            },
+        };
+        all.extend(presets.iter().map(|&preset| of_preset(preset)));
+        let preset = if presets.contains(&Preset::Robust) { Some(Preset::Robust) } else { presets.first().copied() };
+        let Some(preset) = preset else { return all };
+        let varied = of_preset(preset);
+        let own = varied.envelope();
         for lambda in or(&self.lambdas, &[own.lambda / 3.0, own.lambda, own.lambda * 3.0]) {
             for alpha in or(&self.alphas, &[0.3, own.alpha]) {
                 for temperature in
@@ -157,7 +174,7 @@ impl Space {
                         lambda: set(lambda, own.lambda),
                         alpha: set(alpha, own.alpha),
                         temperature: set(temperature, own.temperature),
-                        ..plain.clone()
+                        ..varied.clone()
                     });
                 }
             }
@@ -171,7 +188,7 @@ pub fn auto_candidates(config: &FitConfig) -> Result<Vec<Candidate>> {
     let own = config.envelope();
     let with = |lambda: f64, alpha: f64| FitConfig { lambda: Some(lambda), alpha: Some(alpha), ..config.clone() };
     let list = [
-        with(0.0, own.alpha),
+        FitConfig { filter_base: None, ..with(0.0, own.alpha) },
         with(own.lambda / 3.0, own.alpha),
         with(own.lambda * 3.0, own.alpha),
         with(own.lambda, 0.3),
@@ -190,9 +207,9 @@ pub fn auto_candidates(config: &FitConfig) -> Result<Vec<Candidate>> {
 /// What a setting is called: its values in full, so that the same values have the same name.
 fn name_of(config: &FitConfig) -> String {
     let envelope = config.envelope();
-    let envelope = match envelope.lambda {
-        0.0 => "base".to_owned(),
-        lambda => format!(
+    let envelope = match (envelope.lambda, envelope.filter_base) {
+        (0.0, false) => "base".to_owned(),
+        (lambda, _) => format!(
             "{} λ {} α {} temp {}",
             config.preset.name(),
             tidy(lambda),

@@ -59,6 +59,7 @@ impl FitOutcome {
             arms,
             difference,
             suspects: Suspects::find(training_rows),
+            warnings: self.warnings()?,
             seed: config.seed,
             threads: rayon::current_num_threads(),
             version: info.version.clone(),

@@ -1,11 +1,11 @@
 //! Settings whose default depends on the model.
 
-use cmrm::envelope::Preset;
+use cmrm::envelope::{Fade, Preset};
 use cmrm::loss::LossConfig;
-use cmrm_fit::{FitConfig, Keep, ModelKind, OptimiserKind};
+use cmrm_fit::{FitConfig, Keep, ModelKind, OptimiserKind, Space};
 use cmrm_train::optim::LbfgsConfig;
 use cmrm_train::schedule::ScheduleConfig;
-use cmrm_train::train::{Method, Selection};
+use cmrm_train::train::{Method, Selection, Term};
 
 fn of(model: ModelKind) -> FitConfig {
     FitConfig { model, ..FitConfig::default() }
@@ -26,8 +26,8 @@ fn a_linear_model_is_fitted_to_its_optimum_and_the_others_in_passes() {
     for model in [ModelKind::Mlp, ModelKind::Svm, ModelKind::Cosine] {
         assert_eq!(found(&of(model)), IN_PASSES, "{model:?}");
     }
-    // The hinge has kinks, ELR's targets move, and whoever asks for Adam means all of it. Chunks come one at a time, and
-    // nobody knows how many.
+    // The hinge has kinks, ELR's targets move, and whoever asks for Adam means all of it. Chunks come one at a time, and nobody
+    // knows how many.
     assert_eq!(found(&FitConfig { loss: LossConfig::Hinge, ..of(ModelKind::Linear) }), IN_PASSES);
     assert_eq!(found(&FitConfig { loss: "elr".parse().unwrap(), ..of(ModelKind::Linear) }), IN_PASSES);
     for model in [ModelKind::Linear, ModelKind::Mlp] {
@@ -137,4 +137,40 @@ fn the_tolerance_is_that_of_the_gradient() {
     assert!((own.function_tolerance / own.gradient_tolerance.powi(2) - 100.0).abs() < 1e-9);
     let refused = FitConfig { tolerance: -1.0, ..config }.check().unwrap_err().to_string();
     assert!(refused.contains("tolerance = -1"), "{refused}");
+}
+
+#[test]
+fn the_envelopes_settings_are_read_from_the_file_over_the_preset() {
+    let text = "filter-base = true\nrunning = 0.9\nlimit = 0.5\n\n[fade]\nmargin = -0.3\nshare = 0.1\n";
+    let config = FitConfig::from_toml(text).unwrap();
+    let envelope = config.envelope();
+    let fade = Fade { margin: -0.3, share: 0.1 };
+    let found = (envelope.filter_base, envelope.running, envelope.limit, envelope.fade);
+    assert_eq!(found, (true, Some(0.9), Some(0.5), Some(fade)));
+    assert_eq!(FitConfig::from_toml(&config.to_toml().unwrap()).unwrap().envelope(), envelope);
+    for (text, words) in [
+        ("running = 1.0", "running = 1 is out of range"),
+        ("limit = 0.0", "limit = 0 is out of range"),
+        ("fade = { margin = 0.0, share = 2.0 }", "fade share = 2 is out of range"),
+        ("preset = \"authors\"\nfilter-base = true", "margin probability"),
+    ] {
+        let refused = FitConfig::from_toml(text).unwrap().check().unwrap_err().to_string();
+        assert!(refused.contains(words), "{refused}");
+    }
+    // A weight of 0 turns the envelope off, filter and all, unless the filter is asked for.
+    assert!(!FitConfig::from_toml("lambda = 0.0").unwrap().envelope().filter_base);
+    assert!(FitConfig::from_toml("lambda = 0.0\nfilter-base = true").unwrap().envelope().filter_base);
+}
+
+#[test]
+fn a_search_sets_them_over_their_own_preset_alone() {
+    let config = FitConfig { filter_base: Some(true), epochs: Some(4), ..FitConfig::default() };
+    let found = Space::default().candidates(&config).unwrap();
+    for candidate in &found {
+        let envelope = candidate.config.envelope();
+        let wanted = candidate.config.preset == Preset::Robust && envelope.lambda > 0.0;
+        assert_eq!(envelope.filter_base, wanted, "{}", candidate.setting.name);
+        assert_eq!(candidate.setting.arm.term == Term::Base, envelope.lambda == 0.0, "{}", candidate.setting.name);
+    }
+    assert!(Preset::ALL.iter().all(|preset| found.iter().any(|candidate| candidate.config.preset == *preset)));
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::network::{Architecture, Network};
 use crate::objective::TensorLoss;
 use crate::plan::Precision;
-use crate::train::{Optimiser, Step};
+use crate::train::{Optimiser, RunningMargins, Step};
 
 /// Classes of the made-up images.
 const CLASSES: i64 = 100;
@@ -138,7 +138,10 @@ impl SpeedTest {
         let parameters = network.parameters(seed, self.device, self.precision == Precision::Mixed);
         let loss = TensorLoss::new(loss, &[1.0; CLASSES as usize], self.device)?;
         let optimiser = Optimiser { momentum: 0.9, weight_decay: 2e-4 };
-        let step = Step::new(network, parameters, loss, optimiser, self.batch, self.batch, [32, 32, 3]);
+        let mut step = Step::new(network, parameters, loss, optimiser, self.batch, self.batch, [32, 32, 3]);
+        if let Some(beta) = envelope.and_then(|envelope| envelope.config().running) {
+            step.running.push(RunningMargins::new(beta, self.batch, self.device));
+        }
         let mut rng = Rng::new(seed, 0);
         let pixels: Vec<f32> = (0..self.batch * 3072).map(|_| rng.uniform() as f32).collect();
         let labels: Vec<i64> = (0..self.batch).map(|_| rng.below(CLASSES as usize) as i64).collect();

@@ -26,6 +26,9 @@ pub struct Report {
     pub difference: Option<Estimate>,
     /// The labels that look wrong.
     pub audit: Audit,
+    /// What should make the reader look twice, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The most suspicious rows.
     pub suspects: Vec<Card>,
     /// One entry an arm and epoch.

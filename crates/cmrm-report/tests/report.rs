@@ -61,6 +61,7 @@ fn full() -> Report {
             recall: Some(0.8),
             pairs: vec![Pair { given: 0, suggested: 1, rows: 20 }, Pair { given: 1, suggested: 0, rows: 10 }],
         },
+        warnings: vec!["a <b> & c".into()],
         suspects: vec![Card {
             row: 7,
             id: None,
@@ -124,6 +125,7 @@ fn least() -> Report {
         wrong_share: None,
         difference: None,
         audit: Audit { issues: 0, precision: None, recall: None, pairs: Vec::new(), ..report.audit },
+        warnings: Vec::new(),
         suspects: Vec::new(),
         margins: Margins { wrong: None, ..report.margins },
         density: None,
@@ -151,6 +153,7 @@ fn names_and_values_are_shown_as_text() {
     assert!(!page.contains("<script>alert") && !page.contains("<img src=x") && !page.contains("<b>bold"));
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(page.contains("&lt;/table&gt;&lt;script&gt;alert(3)&lt;/script&gt;"));
+    assert!(page.contains("<strong>Warning:</strong> a &lt;b&gt; &amp; c.</p>"));
     for figure in figures(&full()) {
         assert!(!svg(&figure).contains("<script"), "{}", figure.id);
     }

@@ -68,6 +68,7 @@ pub fn report(found: ReportParts<'_>) -> Result<Report> {
         arms: arms(summary),
         difference: summary.difference.as_ref().map(|d| Estimate { value: d.accuracy, low: d.low, high: d.high }),
         audit: audit(summary, rows),
+        warnings: summary.warnings.clone(),
         suspects: found.suspects,
         history: found.history.iter().map(epoch).collect(),
         envelope: found.envelope,

@@ -55,6 +55,9 @@ pub struct FitSummary {
     pub difference: Option<Difference>,
     /// The labels that look wrong.
     pub suspects: Suspects,
+    /// What should make the user look twice, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The seed.
     pub seed: u64,
     /// Threads, on which nothing depends.
@@ -156,6 +159,9 @@ impl FitSummary {
         self.write_table(out, style);
         if let Some(difference) = &self.difference {
             let _ = writeln!(out, "\n{}", difference_in_words(difference));
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(out, "\nWarning: {warning}.");
         }
         match self.suspects.count {
             0 => out.push_str("\nNo label looks wrong.\n"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         self._fitted = fitted
         self.config_ = fitted.config_toml
         self.notes_ = seen.pop("notes", [])
+        for words in seen.pop("warnings", []):
+            warnings.warn(words, stacklevel=3)
         self.row_weights_ = seen.pop("weight")
         self.trained_on_ = seen.pop("trained_on")
         self.label_issues_ = Audit._from_native(seen, codes, self.classes_)

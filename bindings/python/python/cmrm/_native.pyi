@@ -91,7 +91,9 @@ class EnvelopeKernel:
         grad: _Floats,
         rows: _Floats,
         active: bool,
-    ) -> tuple[float, float, float, float | None]: ...
+        running: _Floats | None,
+        targets: _Floats | None,
+    ) -> tuple[float, float, float, float, float | None]: ...
     def couple(
         self,
         margins: _Floats,

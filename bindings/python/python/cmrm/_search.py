@@ -70,7 +70,7 @@ class CMRMClassifierCV(FittedClassifier):
         tol=1e-4,
         batch_size=128,
         l2=None,
-        weight_decay=0.0,
+        weight_decay=None,
         dropout=0.0,
         clip_norm=None,
         balance_classes=False,

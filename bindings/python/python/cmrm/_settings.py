@@ -27,7 +27,7 @@ _KEYS: dict[str, tuple[str, str]] = {
     "tol": ("tolerance", "number"),
     "batch_size": ("batch", "whole number"),
     "l2": ("l2", "number or None"),
-    "weight_decay": ("weight-decay", "number"),
+    "weight_decay": ("weight-decay", "number or None"),
     "clip_norm": ("clip-norm", "number or None"),
     "balance_classes": ("balance-classes", "boolean"),
     "keep": ("keep", "text or None"),

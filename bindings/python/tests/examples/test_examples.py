@@ -24,6 +24,14 @@ def test_a_trainer_that_calls_the_loss(name, gain):
     assert float(found["envelope"]) >= float(found["base"]) + gain, found
 
 
+def test_row_numbers_and_the_chosen_epoch():
+    printed = run("filtered_base.py")
+    found = dict(re.findall(r"^(base|filtered): accuracy ([\d.]+)$", printed, re.M))
+    assert float(found["filtered"]) >= float(found["base"]) + 0.01, found
+    precision, recall = map(float, re.search(r"precision ([\d.]+), recall ([\d.]+)", printed).groups())
+    assert precision > 0.9 and recall > 0.9
+
+
 def test_torchrun():
     """Two ranks print what one does: each epoch's loss is that of the joint batch."""
     module = ["-m", "torch.distributed.run", "--standalone"]

@@ -6,7 +6,8 @@ import torch
 from cmrm.torch import EnvelopeLoss
 
 STILL = [
-    {"preset": "robust", "ceiling": -0.95},
+    # Weights of the base loss have no gradient either.
+    {"preset": "robust", "ceiling": -0.95, "filter_base": False, "fade": False, "limit": 1e6},
     {"preset": "paper", "ceiling": -0.95, "normaliser": "weights"},
     {"preset": "paper", "filter": "off", "lam": 3},
     {"preset": "authors", "ceiling": -50.0, "temperature": 30},

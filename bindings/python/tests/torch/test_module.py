@@ -28,6 +28,17 @@ def test_epochs():
     assert EnvelopeLoss("ldam", preset="authors", class_counts=[1, 2]).config["margin"] == "loss"
 
 
+def test_new_settings_are_off_until_they_are_asked_for():
+    for preset in ["paper", "authors"]:
+        config = EnvelopeLoss(preset=preset).config
+        assert (config["filter_base"], config["running"], config["limit"], config["fade"]) == (False, None, None, None)
+    config = EnvelopeLoss(filter_base=True, running=0.5, limit=2, fade=[-0.5, 0.2]).config
+    assert (config["filter_base"], config["running"], config["limit"]) == (True, 0.5, 2.0)
+    assert config["fade"] == {"margin": -0.5, "share": 0.2}
+    config = EnvelopeLoss(filter_base=False, running=False, limit=False, fade=False).config
+    assert (config["filter_base"], config["running"], config["limit"], config["fade"]) == (False, None, None, None)
+
+
 def test_a_start_that_nobody_watches_is_said_once():
     loss, (logits, labels) = EnvelopeLoss(), batch()
     with pytest.warns(UserWarning, match="set_epoch was not called"):
@@ -43,10 +54,11 @@ def test_the_record_of_the_last_call(backend):
     assert loss.last is None
     total = loss(logits.requires_grad_(), labels)
     last = loss.last
-    assert total.item() == pytest.approx(float(last.base) + loss.config["lambda"] * float(last.risk), rel=1e-5)
+    assert total.item() == pytest.approx(float(last.base) + float(last.lam) * float(last.risk), rel=1e-5)
+    assert 0 < float(last.lam) < loss.config["lambda"]
     assert last.margins.shape == last.weights.shape == labels.shape
     assert not last.margins.requires_grad and not last.weights.requires_grad
-    assert (last.weights[last.margins < float(last.tau) - 1] < 0.01).all()
+    assert (last.weights[last.margins < float(last.tau) - 0.9] < 0.1).all()
     kept = last.margins.clone()
     loss(-logits, labels)
     assert torch.equal(last.margins, kept) and loss.last is not last

@@ -8,6 +8,8 @@ from torch.nn.functional import cross_entropy
 
 from cmrm.torch import EnvelopeLoss
 
+# The plain form of the envelope; what acts on the base loss is in test_filtered_base.py.
+PLAIN = {"filter_base": False, "running": False, "limit": False, "fade": False}
 PRESETS = ["paper", "authors", "robust"]
 BASES = ["cross_entropy", "focal", "focal:0.5", "focal:0", "focal:1", "gce", "gce:0.3", "gce:1", "ldam", "hinge"]
 SETTINGS = [
@@ -75,13 +77,14 @@ def assert_same(base, rows=64, classes=5, active=True, **settings):
 @pytest.mark.parametrize("base", [*BASES, own_loss])
 def test_presets(base, preset):
     assert_same(base, preset=preset)
+    assert_same(base, preset=preset, **PLAIN)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("base", ["gce", own_loss])
 def test_settings(base, settings, preset):
-    assert_same(base, preset=preset, **settings)
+    assert_same(base, preset=preset, **PLAIN, **settings)
 
 
 @pytest.mark.parametrize("base", ["cross_entropy", "focal", "ldam", own_loss])

@@ -30,6 +30,16 @@ Z, Y = torch.zeros(4, 3), torch.tensor([0, 1, 2, 0])
         ({"start": -1}, "start: invalid value: integer `-1`"),
         ({"ceiling": math.nan}, "ceiling = nan is out of range"),
         ({"margin": "loss"}, "scale fixed where the margin is the loss"),
+        ({"running": 1}, r"running = 1 is out of range: expected a number in \[0, 1\)"),
+        ({"running": "yes"}, "running: invalid type: string"),
+        ({"limit": 0}, "limit = 0 is out of range: expected a finite number above 0"),
+        ({"limit": math.nan}, "limit = nan is out of range"),
+        ({"fade": (2, 0.1)}, r"fade margin = 2 is out of range: expected a number in \[-1, 1\]"),
+        ({"fade": {"margin": -0.3, "share": 0}}, r"fade share = 0 is out of range: expected a number in \(0, 1\]"),
+        ({"fade": {"margin": -0.3}}, "fade: missing field `share`"),
+        ({"fade": (math.nan, 0.1)}, "fade margin = nan is out of range"),
+        ({"filter_base": True, "margin": "logit"}, "margin probability with filter_base, running or fade"),
+        ({"running": 0.7, "rows": 0}, "rows = 0 is out of range: expected the number of training rows, at least 1"),
         ({"backend": "cuda"}, "unknown backend 'cuda': expected auto or tensor"),
     ],
     ids=str,
@@ -39,7 +49,7 @@ def test_settings(arguments, words):
         EnvelopeLoss(**arguments)
 
 
-@pytest.mark.parametrize("arguments", [{"base": 3}, {"start": "soon"}, {"start": True}, {"alpha": [0.1]}], ids=str)
+@pytest.mark.parametrize("arguments", [{"base": 3}, {"start": "soon"}, {"start": True}, {"alpha": [0.1]}, {"fade": 0.1}, {"fade": "no"}], ids=str)
 def test_types(arguments):
     with pytest.raises(TypeError):
         EnvelopeLoss(**arguments)

@@ -163,6 +163,10 @@ cases! {
         "fit digits --config nope.toml", ["nope.toml", "check the name"];
     setting_out_of_range: "a setting out of range", |_f| (),
         "fit digits --alpha 1", ["alpha = 1", "(0, 1)"];
+    two_lengths: "both epochs and steps", |_f| (),
+        "fit digits --epochs 3 --steps 500", ["epochs = 3", "steps = 500", "leave one out"];
+    patience_for_the_last_epoch: "patience where the last epoch is kept", |_f| (),
+        "fit digits --keep last --patience 3", ["patience = 3", "keep = \"last\"", "leave one out"];
     dropout_without_passes: "dropout with L-BFGS",
         |f| fs::write(f.join("fit.toml"), "model = \"linear\"\ndropout = 0.5\n").unwrap(),
         "fit digits --config fit.toml", ["dropout = 0.5", "L-BFGS", "set the optimiser to adam"];

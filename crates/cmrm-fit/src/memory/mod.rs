@@ -61,9 +61,9 @@ impl Need {
         // Outputs, the same unscaled, and a gradient; probabilities, and a resampled copy of them.
         let all = prepared.split.all();
         let judged = (3 * validation).max(2 * judged);
+        let remembered = if matches!(config.loss, LossConfig::Elr { .. }) { COPIES_OF_TARGETS * arms } else { 0 };
         // The best epoch's parameters are kept beside.
         let copies = COPIES_OF_PARAMETERS + usize::from(train.selection != Selection::Last);
-        let remembered = if matches!(config.loss, LossConfig::Elr { .. }) { COPIES_OF_TARGETS * arms } else { 0 };
         Ok(Need::new(all, data.classes.len())
             .and("the models, their gradients and the optimiser", &[layout.parameters(), copies])
             .and("the outputs of a batch and their gradient", &[2, batch, outputs, beside])

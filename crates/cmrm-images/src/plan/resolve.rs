@@ -52,6 +52,9 @@ pub struct RunSpec {
     pub fork: Option<Fork>,
     /// Epochs after which other arms want this one's state.
     pub forked_at: Vec<usize>,
+    /// β of every running margin to keep from the first epoch on: that of the arm's own envelope, and those of the arms that
+    /// go on from it, so that their filters know the rows when they come on.
+    pub running: Vec<f64>,
     /// Lower ones start first.
     pub rank: i64,
     /// Whether its kernels go before others'.
@@ -92,6 +95,15 @@ impl RunSpec {
         let same = (&self.loss, &self.noise, self.epochs, &self.rates, self.seed)
             == (&other.loss, &other.noise, other.epochs, &other.rates, other.seed);
         same && self.envelope.is_none() && other.envelope.is_some()
+    }
+
+    fn is_fork_of(&self, arm: &str) -> bool {
+        self.fork.as_ref().is_some_and(|fork| fork.from == arm)
+    }
+
+    /// β of the running margin that the arm's own envelope reads.
+    fn own_running(&self) -> Option<f64> {
+        self.envelope.as_ref().and_then(|(envelope, _)| envelope.config().running)
     }
 
     /// The folder of the run that this one goes on from.
@@ -142,14 +154,14 @@ impl Plan {
             return Err(Error::settings("`decisions` apply to the original labels; set `noise` to none"));
         }
         for at in 0..runs.len() {
-            let mut wanted: Vec<usize> = runs
-                .iter()
-                .filter(|run| run.seed == runs[at].seed)
-                .filter_map(|run| run.fork.as_ref().filter(|fork| fork.from == runs[at].arm).map(|fork| fork.epoch))
-                .collect();
+            let forks = || runs.iter().filter(|run| run.seed == runs[at].seed && run.is_fork_of(&runs[at].arm));
+            let mut wanted: Vec<usize> = forks().filter_map(|run| Some(run.fork.as_ref()?.epoch)).collect();
             wanted.sort_unstable();
             wanted.dedup();
-            runs[at].forked_at = wanted;
+            let mut running: Vec<f64> = forks().chain([&runs[at]]).filter_map(RunSpec::own_running).collect();
+            running.sort_by(f64::total_cmp);
+            running.dedup();
+            (runs[at].forked_at, runs[at].running) = (wanted, running);
             runs[at].base = runs.iter().find(|run| run.is_base_of(&runs[at])).map(|run| run.arm.clone());
         }
         runs.sort_by_key(|run| run.rank);
@@ -207,6 +219,7 @@ impl Plan {
             judge_every: self.judge_every,
             fork: arm.fork.as_ref().map(|fork| Fork { from: fork.from.clone(), epoch: fork.epoch }),
             forked_at: Vec::new(),
+            running: Vec::new(),
             rank: arm.rank,
             urgent: arm.urgent,
             base: None,

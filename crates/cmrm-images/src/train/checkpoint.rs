@@ -92,7 +92,10 @@ pub fn read(path: &Path, into: &[(&str, &Tensor)]) -> Result<Progress> {
     }
     let file = SafeTensors::deserialize(&bytes).map_err(|error| Error::in_file(path, error))?;
     for (name, tensor) in into {
-        let view = file.tensor(name).map_err(|error| Error::in_file(path, format!("{name}: {error}")))?;
+        let view = file.tensor(name).map_err(|_| {
+            let reason = format!("holds no {name}: its settings differ; delete the run's folder to train it again");
+            Error::in_file(path, reason)
+        })?;
         let shape: Vec<i64> = view.shape().iter().map(|&side| side as i64).collect();
         if shape != tensor.size() {
             let reason =

@@ -68,6 +68,7 @@ pub fn write_run(run: &RunDir, spec: &RunSpec, set: &ImageSet, training: &Traini
         arms: vec![ArmSummary { name: spec.arm_in_reports().into(), epoch: spec.epochs - 1, metrics, sets: None }],
         difference: None,
         suspects: Suspects::find(&rows),
+        warnings: Vec::new(),
         seed: spec.seed,
         threads: tch::get_num_threads() as usize,
         version: info.version.clone(),

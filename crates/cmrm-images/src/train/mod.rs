@@ -8,6 +8,7 @@ mod queue;
 mod records;
 mod report;
 mod runner;
+mod running;
 mod step;
 mod training;
 
@@ -17,5 +18,6 @@ pub use judge::{Judgement, Seen, judge, numbers, see};
 pub use records::Records;
 pub use report::RunResult;
 pub use runner::{Control, Ended, train_all};
+pub use running::RunningMargins;
 pub use step::{Optimiser, Step};
 pub use training::Training;

@@ -9,6 +9,7 @@ use crate::cuda::{Cuda, Graph};
 use crate::error::Result;
 use crate::network::{Network, Parameters};
 use crate::objective::TensorLoss;
+use crate::train::RunningMargins;
 
 /// Steps before a capture: libraries choose their kernels and allocate what they need.
 const WARM_UP_STEPS: usize = 3;
@@ -41,13 +42,18 @@ pub struct Step {
     pub images: Tensor,
     /// Their labels.
     pub labels: Tensor,
+    /// Which training rows they are; at first the first ones.
+    pub identities: Tensor,
+    /// Running margins of the training rows, for every β that this training or a fork of it asks for. Rows have no identity
+    /// for a β that is not among them.
+    pub running: Vec<RunningMargins>,
     /// What the step saw of each row of the segment.
     pub margins: Tensor,
     /// Weights, likewise.
     pub weights: Tensor,
     /// Rivals, likewise.
     pub rivals: Tensor,
-    /// Sums of base loss and risk over steps.
+    /// Sums of base loss, risk and total over steps.
     pub sums: Tensor,
     position: Tensor,
     within_batch: Tensor,
@@ -80,10 +86,12 @@ impl Step {
             batch: batch as i64,
             images: Tensor::zeros([rows, shape[0], shape[1], shape[2]], (image_kind, device)),
             labels: zeros(Kind::Int64),
+            identities: Tensor::arange(rows, (Kind::Int64, device)),
+            running: Vec::new(),
             margins: zeros(Kind::Float),
             weights: zeros(Kind::Float),
             rivals: zeros(Kind::Int64),
-            sums: Tensor::zeros([2], (Kind::Float, device)),
+            sums: Tensor::zeros([3], (Kind::Float, device)),
             position: Tensor::zeros([1], (Kind::Int64, device)),
             within_batch: Tensor::arange(batch as i64, (Kind::Int64, device)),
             minus_rate: number(0.0),
@@ -118,17 +126,37 @@ impl Step {
         let labels = self.labels.index_select(0, &rows);
         self.parameters.refresh();
         let logits = self.network.logits(&self.parameters, &images, true);
-        let evaluated = self.loss.evaluate(&logits, &labels, envelope);
-        let gradient = self.parameters.gradient(&evaluated.total)?;
+        let remember = |margins: &Tensor| self.remember(&rows, margins, envelope);
+        let evaluated = self.loss.evaluate(&logits, &labels, envelope, &remember)?;
+        // Its gradient by the logits is the one just found; its value means nothing.
+        let passed_on = (&logits * &evaluated.gradient).sum(Kind::Float);
+        let gradient = self.parameters.gradient(&passed_on)?;
         no_grad(|| {
             drop(self.margins.shallow_clone().index_copy_(0, &rows, &evaluated.recorded));
             drop(self.weights.shallow_clone().index_copy_(0, &rows, &evaluated.weights));
             drop(self.rivals.shallow_clone().index_copy_(0, &rows, &evaluated.rivals));
-            let _ = self.sums.shallow_clone().g_add_(&Tensor::stack(&[&evaluated.base, &evaluated.risk], 0));
+            let sums = Tensor::stack(&[&evaluated.base, &evaluated.risk, &evaluated.total], 0);
+            let _ = self.sums.shallow_clone().g_add_(&sums);
             self.update(gradient);
             drop(self.position.shallow_clone().g_add_scalar_(1));
         });
         Ok(())
+    }
+
+    /// Takes the margins of a batch into the running margins, and returns those that the envelope reads.
+    fn remember(&self, rows: &Tensor, margins: &Tensor, envelope: Option<&Envelope>) -> Tensor {
+        let read = envelope.and_then(|envelope| envelope.config().running);
+        let mut answer = margins.shallow_clone();
+        if !self.running.is_empty() {
+            let identities = self.identities.index_select(0, rows);
+            for running in &self.running {
+                let updated = running.update(&identities, margins);
+                if read == Some(running.beta) {
+                    answer = updated;
+                }
+            }
+        }
+        answer
     }
 
     /// SGD: `v ← μ v + (g + decay·p)`, `p ← p − rate·v`.
@@ -144,7 +172,9 @@ impl Step {
     pub fn capture(&self, cuda: &'static Cuda, envelope: Option<&Envelope>) -> Result<Graph> {
         // A thread that panicked while capturing left nothing that another one reads.
         let _alone = CAPTURE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let state = [&self.parameters.flat, &self.velocity, &self.parameters.running, &self.sums, &self.position];
+        let mut state =
+            vec![&self.parameters.flat, &self.velocity, &self.parameters.running, &self.sums, &self.position];
+        state.extend(self.running.iter().map(|running| &running.values));
         let kept: Vec<Tensor> = state.iter().map(|tensor| tensor.copy()).collect();
         let outcome = (0..WARM_UP_STEPS)
             .try_for_each(|_| {

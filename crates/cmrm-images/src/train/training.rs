@@ -9,6 +9,7 @@ use tch::{Device, Tensor};
 use super::checkpoint::{self, EpochMetrics, Progress};
 use super::judge::{Judgement, Seen, judge, see};
 use super::records::Records;
+use super::running::RunningMargins;
 use super::step::{Optimiser, Step};
 use crate::cuda::{Cuda, Graph};
 use crate::data::{EpochOrder, ImageSet, Resident};
@@ -64,8 +65,10 @@ impl Training {
         let segment = batches * spec.batch;
         let optimiser = Optimiser { momentum: spec.momentum, weight_decay: spec.weight_decay };
         let labels: Vec<i64> = observed.labels.iter().map(|&label| i64::from(label)).collect();
+        let mut step = Step::new(network, parameters, loss, optimiser, spec.batch, segment, shape);
+        step.running = spec.running.iter().map(|&beta| RunningMargins::new(beta, images.len(), device)).collect();
         Ok(Training {
-            step: Step::new(network, parameters, loss, optimiser, spec.batch, segment, shape),
+            step,
             records: Records::new(images.len(), device),
             labels: Tensor::from_slice(&labels).to_device(device),
             wrong: Tensor::from_slice(&observed.mask()).to_device(device),
@@ -86,7 +89,7 @@ impl Training {
         checkpoint::write(path, &tensors, &self.progress)
     }
 
-    fn state(&self) -> Vec<(&'static str, &Tensor)> {
+    fn state(&self) -> Vec<(&str, &Tensor)> {
         let step = &self.step;
         let mut state = vec![
             ("parameters", &step.parameters.flat),
@@ -94,6 +97,7 @@ impl Training {
             ("running", &step.parameters.running),
         ];
         state.extend(self.records.named());
+        state.extend(step.running.iter().map(|running| (running.name.as_str(), &running.values)));
         state
     }
 
@@ -142,7 +146,7 @@ impl Training {
         self.progress.epoch += 1;
         self.progress.images += shown as u64;
         self.progress.seconds += seconds;
-        let stats = self.epoch_stats(epoch, f64::from(sums[0]) / steps, f64::from(sums[1]) / steps);
+        let stats = self.epoch_stats(epoch, [0, 1, 2].map(|at| f64::from(sums[at]) / steps));
         self.progress.epochs.push(EpochMetrics { stats, seconds, test_accuracy: None, mean_set_size: None });
         if sums.iter().any(|sum| !sum.is_finite()) {
             return Err(Error::settings(format!(
@@ -154,10 +158,9 @@ impl Training {
         Ok(())
     }
 
-    /// The figures of an epoch that has ended, from its mean losses.
-    fn epoch_stats(&self, epoch: usize, base: f64, risk: f64) -> EpochStats {
+    /// The figures of an epoch that has ended, from the means of base loss, risk and total.
+    fn epoch_stats(&self, epoch: usize, [base, risk, total]: [f64; 3]) -> EpochStats {
         let envelope = self.spec.envelope_at(epoch);
-        let lambda = envelope.map_or(0.0, |envelope| envelope.config().lambda);
         let (filtered, wrong) = if envelope.is_some() { self.filtered() } else { (0, 0) };
         let knows_wrong = self.spec.noise.is_some() && filtered > 0;
         EpochStats {
@@ -165,14 +168,15 @@ impl Training {
             epoch,
             envelope_on: envelope.is_some(),
             base,
-            risk: if envelope.is_some() { risk } else { 0.0 },
-            total: if envelope.is_some() { base + lambda * risk } else { base },
+            risk,
+            total,
             tau: None,
             tau_plus: None,
             tau_minus: None,
             filtered: filtered as f64 / self.images.len() as f64,
             wrong_among_filtered: knows_wrong.then(|| wrong as f64 / filtered as f64),
             learning_rate: self.spec.rate(epoch),
+            training_accuracy: None,
             validation_accuracy: None,
             validation_loss: None,
         }
@@ -184,6 +188,7 @@ impl Training {
         let rows = Tensor::from_slice(&order.rows[range.clone()]).to_device(self.step.device());
         let count = rows.size()[0];
         self.step.labels.narrow(0, 0, count).copy_(&self.labels.index_select(0, &rows));
+        self.step.identities.narrow(0, 0, count).copy_(&rows);
         self.step.rewind();
         let graph = self.captured.as_ref().and_then(|captured| captured.graph.as_ref());
         for _ in 0..range.len() / self.spec.batch {

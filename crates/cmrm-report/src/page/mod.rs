@@ -57,6 +57,7 @@ pub fn page(report: &Report) -> String {
         verdict::lead(report)
     );
     out += &verdict::verdict(report);
+    out += &verdict::warnings(report);
     out += &figure("difference");
     out += &verdict::facts(report);
     out += "<nav aria-label=\"Contents\"><ul>\n";

@@ -64,6 +64,12 @@ pub(super) fn verdict(report: &Report) -> String {
     format!("<div class=\"verdict {class}\" role=\"status\"><strong>{head}</strong><p>{words}</p></div>\n")
 }
 
+/// What should make the reader look twice.
+pub(super) fn warnings(report: &Report) -> String {
+    let one = |words: &String| format!("<p class=\"warning\"><strong>Warning:</strong> {}.</p>\n", escape(words));
+    report.warnings.iter().map(one).collect()
+}
+
 /// The few numbers that most readers look for.
 pub(super) fn facts(report: &Report) -> String {
     let mut facts = Vec::new();

@@ -172,6 +172,7 @@ impl Checkpoint {
         }
         trainer.epoch = header.epoch;
         trainer.history = header.history.clone();
+        trainer.notice_onsets();
         Ok(())
     }
 }

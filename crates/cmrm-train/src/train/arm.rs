@@ -78,9 +78,11 @@ impl CheckedTerm {
 pub(crate) struct ArmState<T> {
     pub loss: BaseLoss,
     pub term: CheckedTerm,
-    /// First epoch with the term on.
-    pub start: usize,
-    /// Whether there is a term and it starts before the last epoch has passed.
+    /// First epoch with the term on; nothing as long as an onset is awaited.
+    pub start: Option<usize>,
+    /// How far the training rows must be ahead of those held back for the term to come on, where that decides.
+    pub onset: Option<f64>,
+    /// Whether there is a term and it may start before the last epoch has passed.
     pub comes_on: bool,
     pub fresh_optimiser: bool,
     pub scratch: ArmScratch<T>,
@@ -89,7 +91,8 @@ pub(crate) struct ArmState<T> {
 }
 
 impl<T: Scalar> ArmState<T> {
-    pub fn new(arm: &Arm, class_counts: &[f64], rows: usize, epochs: usize) -> Result<Self> {
+    /// `sees_onset` says whether learning by heart can be told from held-back rows.
+    pub fn new(arm: &Arm, class_counts: &[f64], rows: usize, epochs: usize, sees_onset: bool) -> Result<Self> {
         let loss = arm.loss.validate(class_counts)?;
         let (term, start, fresh_optimiser) = match arm.term {
             Term::Base => (CheckedTerm::Base, Start::Epoch(0), false),
@@ -101,8 +104,11 @@ impl<T: Scalar> ArmState<T> {
                 (CheckedTerm::Binary(config.validate()?), start, fresh_optimiser)
             }
         };
-        let start = start.first_epoch(epochs);
-        let comes_on = !matches!(term, CheckedTerm::Base) && start < epochs;
+        let (start, onset) = match start {
+            Start::Onset(gap) if sees_onset => (None, Some(gap)),
+            start => (Some(start.first_epoch(epochs)), None),
+        };
+        let comes_on = !matches!(term, CheckedTerm::Base) && start.is_none_or(|start| start < epochs);
         let running = match arm.term {
             Term::Envelope(EnvelopeConfig { running: Some(beta), .. }) if comes_on => {
                 Some(RunningMargins::new(rows, beta))
@@ -112,7 +118,7 @@ impl<T: Scalar> ArmState<T> {
         let targets = Loss::<T>::target_momentum(&loss).map(|_| RunningTargets::new(rows, class_counts.len()));
         let remembers = running.is_some() || targets.is_some();
         let memory = remembers.then_some(RowMemory { running, targets, frozen: None });
-        Ok(ArmState { loss, term, start, comes_on, fresh_optimiser, scratch: ArmScratch::default(), memory })
+        Ok(ArmState { loss, term, start, onset, comes_on, fresh_optimiser, scratch: ArmScratch::default(), memory })
     }
 
     /// Whether part of the term is found from the margins and then held fixed: weights of the base loss, fade or limit.
@@ -128,12 +134,17 @@ impl<T: Scalar> ArmState<T> {
 
     /// Whether the term is on in `epoch`.
     pub fn is_on(&self, epoch: usize) -> bool {
-        self.comes_on && epoch >= self.start
+        self.comes_on && self.start.is_some_and(|start| epoch >= start)
+    }
+
+    /// Whether the term waits for the onset of learning by heart.
+    pub fn awaits_onset(&self) -> bool {
+        self.comes_on && self.start.is_none()
     }
 
     /// Whether `epoch` is the one that switches the term on and clears the optimiser.
     pub fn clears_optimiser(&self, epoch: usize) -> bool {
-        self.fresh_optimiser && epoch > 0 && epoch == self.start && self.is_on(epoch)
+        self.fresh_optimiser && epoch > 0 && self.start == Some(epoch) && self.is_on(epoch)
     }
 }
 

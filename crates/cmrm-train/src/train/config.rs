@@ -59,7 +59,8 @@ pub enum Selection {
     /// Only epochs in which the term of every arm is on can be chosen, for the base arm as for the others: before that the
     /// arms are one model, and a choice made there would compare it with itself. Training ends when the best of these
     /// epochs has not improved for `patience` more (0: never ends early). A term whose start lies behind the last epoch
-    /// is not waited for.
+    /// is not waited for, nor is an onset ([`Start::Onset`](cmrm::envelope::Start)): until it comes every epoch can be chosen, and
+    /// when it comes its arm chooses anew.
     Best {
         /// Epochs without improvement.
         patience: usize,

@@ -32,6 +32,9 @@ pub struct EpochStats {
     pub wrong_among_filtered: Option<f64>,
     /// Learning rate of the last batch; 0 for the full-batch method.
     pub learning_rate: f64,
+    /// Accuracy on the observed labels of the training rows, as training met them; a batch is met before its step.
+    #[serde(default)]
+    pub training_accuracy: Option<f64>,
     /// Accuracy on the observed labels of the validation rows.
     pub validation_accuracy: Option<f64>,
     /// Mean base loss on them.

@@ -154,6 +154,12 @@ impl<T: Scalar> ArmScratch<T> {
         self.margins.weights()
     }
 
+    /// Share of the rows seen whose label is the most likely class; nothing if none was seen.
+    pub fn accuracy(&self) -> Option<f64> {
+        let right = self.seen.iter().filter(|row| row.margin > 0.0).count();
+        (!self.seen.is_empty()).then(|| right as f64 / self.seen.len() as f64)
+    }
+
     /// Adds the rows of the last evaluation by margins to those seen.
     fn note_margins(&mut self) {
         let ArmScratch { seen, margins, .. } = self;

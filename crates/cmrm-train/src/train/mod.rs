@@ -11,6 +11,7 @@ mod engine;
 mod epoch;
 mod evaluate;
 mod full_batch;
+mod onset;
 mod record;
 mod selection;
 mod stochastic;

@@ -15,6 +15,7 @@ use super::data::Examples;
 use super::engine::Engine;
 use super::epoch::{EpochRun, EpochStats};
 use super::full_batch::FullBatch;
+use super::onset::onset;
 use super::record::RowRecord;
 use super::selection::{Best, consider, exhausted};
 use super::stochastic::{Epoch, Stochastic};
@@ -133,9 +134,10 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         check_parameter("validation rows", 0.0, given, "at least 1, to choose the best epoch")?;
         let weights = train.combined_weights(&config.class_weights, classes)?;
         let counts = train.class_counts(classes);
-        let rows = train.rows();
-        let states =
-            arms.iter().map(|arm| ArmState::new(arm, &counts, rows, config.epochs)).collect::<Result<Vec<_>>>()?;
+        // L-BFGS switches a term on at the base's optimum, which is where it would stay by itself.
+        let sees_onset = validation.is_some() && matches!(method, CheckedMethod::Stochastic { .. });
+        let state = |arm| ArmState::new(arm, &counts, train.rows(), config.epochs, sees_onset);
+        let states = arms.iter().map(state).collect::<Result<Vec<_>>>()?;
         let seeds: Vec<u64> = arms.iter().map(|arm| arm.seed.unwrap_or(config.seed)).collect();
         let network = Network::new(&model, train.x.columns(), classes, &seeds)?;
         let engine = match method {
@@ -281,7 +283,8 @@ impl<'a, T: Scalar> Trainer<'a, T> {
             Engine::Stochastic(engine) => engine.run_epoch(run)?,
             Engine::FullBatch(engine) => engine.run_epoch(run)?,
         };
-        let eligible = (0..self.arms.len()).all(|copy| !self.states[copy].comes_on || self.is_on(copy));
+        let eligible = (0..self.arms.len())
+            .all(|copy| !self.states[copy].comes_on || self.is_on(copy) || self.states[copy].awaits_onset());
         let judged = (0..self.arms.len()).map(|copy| self.judge(copy, stop)).collect::<Result<Vec<_>>>()?;
         // From here on nothing asks to stop, so that the epoch counts as a whole.
         for (record, state) in self.records.iter_mut().zip(&self.states) {
@@ -320,13 +323,33 @@ impl<'a, T: Scalar> Trainer<'a, T> {
                     None => None,
                 },
                 learning_rate: sum.learning_rate,
+                training_accuracy: self.states[copy].scratch.accuracy(),
                 validation_accuracy: judged.map(|(accuracy, _)| accuracy),
                 validation_loss: judged.map(|(_, loss)| loss),
             });
         }
         self.epoch += 1;
         self.history.extend_from_slice(&stats);
+        for copy in self.notice_onsets() {
+            // What was best without the term is not what the arm is for.
+            self.best[copy] = None;
+        }
         Ok(stats)
+    }
+
+    /// Switches on the terms whose onset the figures so far show, and returns their arms. Nothing else is stored of it: a
+    /// resumed training reads it from the same figures.
+    pub(crate) fn notice_onsets(&mut self) -> Vec<usize> {
+        let arms = self.arms.len();
+        let mut noticed = Vec::new();
+        for (copy, state) in self.states.iter_mut().enumerate().filter(|(_, state)| state.awaits_onset()) {
+            let of_arm: Vec<&EpochStats> = self.history.iter().skip(copy).step_by(arms).collect();
+            state.start = state.onset.and_then(|gap| onset(&of_arm, gap));
+            if state.start.is_some() {
+                noticed.push(copy);
+            }
+        }
+        noticed
     }
 
     /// Whether one arm's term is on in the epoch under way.

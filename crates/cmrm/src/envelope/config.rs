@@ -99,14 +99,19 @@ pub enum Start {
     Epoch(usize),
     /// After this fraction of all epochs, rounded down; 0 is from the first step (Algorithm 1).
     Fraction(f64),
+    /// At the onset of learning by heart: as soon as the accuracy on the observed labels of the training rows has been this
+    /// much above that of held-back rows for two epochs. Before, rows that are not learned *yet* look like wrong ones;
+    /// later, wrong labels have been learned. Without held-back rows it is [`Start::Fraction`] of a tenth.
+    Onset(f64),
 }
 
 impl Start {
-    /// The first epoch of `epochs` that has the envelope on.
+    /// The first epoch of `epochs` that has the envelope on, where no rows are held back to tell.
     pub fn first_epoch(&self, epochs: usize) -> usize {
         match *self {
             Start::Epoch(epoch) => epoch,
             Start::Fraction(fraction) => (fraction * epochs as f64).floor() as usize,
+            Start::Onset(_) => Start::Fraction(0.1).first_epoch(epochs),
         }
     }
 }
@@ -177,8 +182,12 @@ impl EnvelopeConfig {
             self.temperature >= MIN_TEMPERATURE && self.temperature.is_finite(),
             "a finite number, at least 1e-30",
         )?;
-        if let Start::Fraction(fraction) = self.start {
-            check_parameter("start fraction", fraction, (0.0..=1.0).contains(&fraction), "a number in [0, 1]")?;
+        match self.start {
+            Start::Epoch(_) => {}
+            Start::Fraction(share) => {
+                check_parameter("start fraction", share, (0.0..=1.0).contains(&share), "a number in [0, 1]")?;
+            }
+            Start::Onset(gap) => check_parameter("start onset", gap, gap > 0.0 && gap < 1.0, "a number in (0, 1)")?,
         }
         if let Some(ceiling) = self.ceiling {
             check_parameter("ceiling", ceiling, ceiling.is_finite(), "a finite number")?;

@@ -15,8 +15,9 @@ pub enum Preset {
     Paper,
     /// Logit margins, interpolated quantile, divided by the weights, for the last quarter of the epochs.
     Authors,
-    /// The paper's bounded form with a sharper filter, class by class, and a large weight that counts as far as labels are
-    /// in doubt, after the first quarter of the epochs. Chosen by the study in `research/study.md`.
+    /// A sharper filter, class by class, that acts on the base loss too, by margins averaged over the epochs; beside it the
+    /// paper's bounded risk, limited by the base loss's own gradient. Both act as far as labels are in doubt. Measured in
+    /// `research/study.md`.
     Robust,
 }
 
@@ -36,13 +37,16 @@ impl Preset {
     /// The preset's settings for a base loss.
     ///
     /// λ and α of `paper` and `authors` are the values the paper chose on CIFAR-100 for that loss (cross-entropy's
-    /// where it names none). The authors measure LDAM by its row loss and start it at half of the epochs.
+    /// where it names none). The authors measure LDAM by its row loss and start it at half of the epochs. `robust` adds no risk
+    /// to losses that hold back from unlikely labels by themselves (GCE, SCE, ELR): there the filter is enough, and more
+    /// of the same costs accuracy.
     pub fn config(self, loss: &LossConfig) -> EnvelopeConfig {
         let (lambda, alpha) = match loss {
             LossConfig::Focal { .. } => (0.15, 0.1),
             LossConfig::Gce { .. } => (0.005, 0.05),
             _ => (0.1, 0.15),
         };
+        let holds_back = matches!(loss, LossConfig::Gce { .. } | LossConfig::Sce { .. } | LossConfig::Elr { .. });
         let is_ldam = matches!(loss, LossConfig::Ldam { .. });
         let paper = EnvelopeConfig {
             lambda,
@@ -73,7 +77,7 @@ impl Preset {
                 ..paper
             },
             Preset::Robust => EnvelopeConfig {
-                lambda: 10.0,
+                lambda: if holds_back { 0.0 } else { 10.0 },
                 alpha: 0.5,
                 temperature: 0.2,
                 start: Start::Fraction(0.1),

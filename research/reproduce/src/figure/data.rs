@@ -174,6 +174,7 @@ pub(super) fn assemble(traced: Traced<'_>) -> Result<Report> {
         arms: vec![arm("base", true), arm(traced.arm, false)],
         difference: None,
         audit: Audit { rows: observed.len(), issues: 0, precision: None, recall: None, pairs: Vec::new() },
+        warnings: Vec::new(),
         suspects: Vec::new(),
         history: traced.history,
         envelope: traced.envelope,

@@ -18,16 +18,26 @@ class Total(torch.autograd.Function):
     """The total by the logits: base loss and envelope, or ``λ·risk`` alone where the base is the user's own."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, labels: Tensor, row_weights: Tensor | None, kernel: Any, active: bool, out: Any):
+    def forward(
+        ctx: Any,
+        logits: Tensor,
+        labels: Tensor,
+        row_weights: Tensor | None,
+        kernel: Any,
+        active: bool,
+        remembered: Any,
+        out: Any,
+    ):
         grad = torch.empty_like(logits)
         rows = torch.empty((2, logits.shape[0]), dtype=logits.dtype)
-        total, out.base, out.risk, out.tau = kernel.evaluate(
+        total, out.base, out.risk, out.lam, out.tau = kernel.evaluate(
             native(logits.detach().numpy()),
             native(labels.numpy()),
             None if row_weights is None else native(row_weights.numpy()),
             grad.numpy(),
             rows.numpy(),
             active,
+            *remembered,
         )
         out._rows = rows
         # Neither an input nor an output, so it may be kept without ado.
@@ -38,7 +48,7 @@ class Total(torch.autograd.Function):
     def backward(ctx: Any, by_total: Tensor):
         if torch.is_grad_enabled():
             raise RuntimeError(_SECOND_DERIVATIVE)
-        return ctx.by_logits * by_total, None, None, None, None, None
+        return ctx.by_logits * by_total, None, None, None, None, None, None
 
 
 class Risk(torch.autograd.Function):

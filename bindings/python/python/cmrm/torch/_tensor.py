@@ -1,4 +1,4 @@
-"""The losses and the envelope as tensor operations: for logits on a card, under ``torch.compile`` and across ranks.
+"""The envelope as tensor operations: for logits on a card, under ``torch.compile`` and across ranks.
 
 The kernel of truth is the library's ``Objective``; tests hold the two together. Nothing here looks at a number, so
 nothing waits for the card, and the whole can be compiled as one graph.
@@ -7,7 +7,7 @@ nothing waits for the card, and the whole can be compiled as one graph.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,82 +16,74 @@ from torch import Tensor
 # Rows that a class needs in a batch to have a quantile of its own.
 from .._native import CLASS_ROWS
 
-# A row loss and the margin that the envelope measures.
-Rows = tuple[Tensor, Tensor]
+
+@dataclass
+class Batch:
+    """The rows of a step, those of all ranks where they share one quantile."""
+
+    losses: Tensor
+    margins: Tensor
+    running: Tensor
+    """The margins that the filter on the base loss reads: running ones, or ``margins`` itself."""
+    labels: Tensor
+    row_weights: Tensor | None
+    classes: int
+    sizes: tuple[Tensor, ...]
+    """For a limit: the sums of absolute entries of ``∂ℓ/∂z`` and ``∂M/∂z`` of each row."""
 
 
-def rows_of(
-    base: dict[str, Any] | Callable[[Tensor, Tensor], Tensor],
-    offsets: Tensor | None,
-    margin: str,
-    logits: Tensor,
-    labels: Tensor,
-) -> Rows:
-    """The base loss and the margin of each row, with their gradients."""
-    scale = 1.0 if callable(base) else float(base.get("scale", 1.0))
-    scaled = logits if scale == 1.0 else logits * scale
-    column = labels.unsqueeze(1)
-    log_probabilities = scaled.log_softmax(1)
-    # The lowest index on ties, as in the library.
-    rivals = scaled.detach().scatter(1, column, -math.inf).argmax(1, keepdim=True)
+@dataclass
+class Step:
+    """The parts of the total; a gradient flows through ``base`` and ``risk`` alone."""
 
-    def gap(values: Tensor) -> Tensor:
-        return (values.gather(1, column) - values.gather(1, rivals)).squeeze(1)
-
-    if callable(base):
-        losses = base(logits, labels)
-        check_rows(losses, labels)
-    elif base["name"] == "hinge":
-        losses = (1 - gap(scaled)).relu()
-    elif base["name"] == "ldam" and offsets is not None:
-        moved = scaled.scatter_add(1, column, -offsets.to(scaled)[labels].unsqueeze(1))
-        losses = -moved.log_softmax(1).gather(1, column).squeeze(1)
-    else:
-        losses = _of_log_probability(base, log_probabilities.gather(1, column).squeeze(1))
-    if margin == "loss":
-        return losses, -losses
-    return losses, gap(scaled if margin == "logit" else log_probabilities.exp())
+    base: Tensor
+    risk: Tensor
+    lam: float | Tensor
+    tau: Tensor
+    weights: Tensor
+    """Of the base loss if the filter acts on it, otherwise of the risk."""
 
 
-def check_rows(losses: Any, labels: Tensor) -> None:
-    """Refuses what a base loss of the user's own returns, unless it is one number a row."""
-    if not isinstance(losses, Tensor) or losses.shape != labels.shape:
-        found = tuple(losses.shape) if isinstance(losses, Tensor) else type(losses).__name__
-        raise ValueError(
-            f"the base loss must return one number per row: expected shape {tuple(labels.shape)}, found {found}; "
-            'PyTorch\'s losses do so with reduction="none"'
-        )
+def evaluate(config: dict[str, Any], batch: Batch) -> Step:
+    """One step with the envelope on."""
+    tau, weights, risk, slopes = _risk(config, batch)
+    lam, row_weights = config["lambda"], batch.row_weights
+    fade: float | Tensor = 0.0
+    if config["fade"] is not None:
+        doubtful = (batch.running < config["fade"]["margin"]).to(batch.running.dtype)
+        fade = (1 - mean(doubtful, row_weights) / config["fade"]["share"]).clamp_min(0)
+        lam = lam * (1 - fade)
+    shares = row_weights
+    if config["filter_base"]:
+        if batch.running is not batch.margins:
+            weights = _weights(config, batch.running, _thresholds(config, batch.running, batch))
+        weights = fade + (1 - fade) * weights.detach()
+        plain = torch.ones_like(weights) if row_weights is None else row_weights
+        shares = weights * plain
+        # Where no row is left any weight, all have their own.
+        shares = torch.where(shares.sum() > 0, shares, plain)
+    base = mean(batch.losses, shares)
+    if config["limit"] is not None:
+        lam = _limited(config["limit"], lam, batch, shares, slopes)
+    return Step(base, risk, lam, tau, weights.detach())
 
 
-def _of_log_probability(base: dict[str, Any], log_p: Tensor) -> Tensor:
-    if base["name"] == "gce":
-        return (log_p * base["q"]).expm1() / -base["q"]
-    if base["name"] == "focal" and base["gamma"] != 0:
-        others = -log_p.expm1()
-        if base["gamma"] == 2:
-            return -(others * others) * log_p
-        # A power below one has an infinite slope at zero.
-        others = others if base["gamma"] == 1 else others.clamp_min(torch.finfo(log_p.dtype).tiny) ** base["gamma"]
-        return -others * log_p
-    return -log_p
+def _limited(limit: float, lam: float | Tensor, batch: Batch, shares: Tensor | None, slopes: Tensor) -> Tensor:
+    """λ, lowered until the risk's gradient by the logits is at most ``limit`` times the base loss's."""
+    of_loss, of_margin = batch.sizes
+    of_base = mean(of_loss, shares)
+    of_risk = (slopes.abs() * of_margin).sum()
+    # A risk without gradient has nothing to limit.
+    most = torch.where(of_risk > 0, limit * of_base / of_risk, math.inf)
+    return most.clamp_max(lam) if isinstance(lam, float) else torch.minimum(most, lam)
 
 
-def couple(
-    config: dict[str, Any], margins: Tensor, labels: Tensor, row_weights: Tensor | None, classes: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """From margins to ``(tau, weights, risk)``. The gradient flows through margins and weights, not through tau."""
+def _risk(config: dict[str, Any], batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """``(tau, weights, risk, ∂R/∂M)``. The gradient flows through margins and weights, not through tau."""
+    margins, row_weights = batch.margins, batch.row_weights
     fixed = margins.detach()
-    thresholds = quantile(fixed, config["alpha"], config["quantile"])
-    if config["scope"] == "class":
-        thresholds = class_quantiles(fixed, labels, config["alpha"], config["quantile"], thresholds, classes)
-    if config["ceiling"] is not None:
-        thresholds = thresholds.clamp_max(config["ceiling"])
-    if config["filter"] == "soft":
-        weights = ((margins - thresholds) * (1 / config["temperature"])).sigmoid()
-    elif config["filter"] == "hard":
-        weights = (fixed >= thresholds).to(fixed.dtype)
-    else:
-        weights = torch.ones_like(fixed)
+    thresholds = _thresholds(config, fixed, batch)
+    weights = _weights(config, margins, thresholds)
     shares = weights if row_weights is None else weights * row_weights
     if config["normaliser"] == "weights":
         divisor = shares.sum()
@@ -100,14 +92,36 @@ def couple(
     # Only rows without weight have a weight in the filter: nothing is left to average.
     divisor = torch.where(divisor > 0, divisor, 1)
     risk = -(shares * margins).sum() / divisor
+    # The same derivative that autograd takes, for the size of the risk's gradient.
+    kept, bend = weights.detach(), torch.zeros_like(fixed)
+    if config["filter"] == "soft":
+        bend = kept * (1 - kept) * (1 / config["temperature"])
+    slopes = kept + bend * (fixed + risk.detach() if config["normaliser"] == "weights" else fixed)
+    slopes = -(slopes if row_weights is None else slopes * row_weights) / divisor.detach()
     if config["scale"] == "doubt":
-        risk = risk * mean((fixed < 0).to(fixed.dtype), row_weights)
-    return thresholds.mean(), weights.detach(), risk
+        doubt = mean((fixed < 0).to(fixed.dtype), row_weights)
+        risk, slopes = risk * doubt, slopes * doubt
+    return thresholds.mean(), weights, risk, slopes
 
 
-def mean(values: Tensor, row_weights: Tensor | None) -> Tensor:
+def _thresholds(config: dict[str, Any], margins: Tensor, batch: Batch) -> Tensor:
+    found = quantile(margins, config["alpha"], config["quantile"])
+    if config["scope"] == "class":
+        found = class_quantiles(margins, batch.labels, config["alpha"], config["quantile"], found, batch.classes)
+    return found if config["ceiling"] is None else found.clamp_max(config["ceiling"])
+
+
+def _weights(config: dict[str, Any], margins: Tensor, thresholds: Tensor) -> Tensor:
+    if config["filter"] == "soft":
+        return ((margins - thresholds) * (1 / config["temperature"])).sigmoid()
+    if config["filter"] == "hard":
+        return (margins.detach() >= thresholds).to(margins.dtype)
+    return torch.ones_like(margins.detach())
+
+
+def mean(values: Tensor, weights: Tensor | None) -> Tensor:
     """The mean of rows by their weights."""
-    return values.mean() if row_weights is None else (values * (row_weights / row_weights.sum())).sum()
+    return values.mean() if weights is None else (values * (weights / weights.sum())).sum()
 
 
 def quantile(margins: Tensor, alpha: float, kind: str) -> Tensor:
