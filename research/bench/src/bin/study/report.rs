@@ -66,8 +66,8 @@ over settings [95 % interval], and the worst setting.
   counted under the nearer of 20 and 40 %. With two classes 35 % stands for 40, at which hardly anything can be learned, and
   'pair' turns class 1 into 0 and never the other way round. Validation rows have wrong labels too.
 - Recipes: the command's own defaults for the network and the linear model (L-BFGS, penalty by the rows), whatever the loss.
-  The network's epoch is chosen by the observed labels of the validation rows, among the epochs in which the arm's envelope is
-  on, for the base arm among those of `robust`. L-BFGS keeps its last iteration.
+  The network's epoch is chosen by the observed labels of the validation rows; where an arm starts after a fixed share of the
+  epochs, from there on. The base arm chooses as `robust` does. L-BFGS keeps its last iteration.
 - Arms: **base**; **robust**, the preset as it is; **before**, the preset before its filter acted on the base loss (λ 10, for the linear
   model 3; α 0.5, temperature 0.2, from a quarter of the epochs on, thresholds by class, ceiling 0, scaled by doubt).
 - ELR needs targets that move, which L-BFGS cannot follow: it is for the network only.
