@@ -10,8 +10,10 @@ use crate::results::{LEVELS, Measure, OWN_LOSS, Results, Setting};
 /// Both ways to end a training.
 const MEASURES: [(&str, Measure); 2] =
     [("Epoch chosen by observed labels", |arm| arm.chosen), ("Last epoch", |arm| arm.last)];
+/// Which settings count.
+type Pass = fn(&Setting) -> bool;
 /// Data that defaults were chosen on, and data that were left out.
-const PARTS: [(&str, fn(&Setting) -> bool); 2] =
+const PARTS: [(&str, Pass); 2] =
     [("chosen on", Setting::is_chosen_on), ("left out", |setting| !setting.is_chosen_on())];
 
 pub fn report(paths: &[String]) -> Result<()> {
@@ -141,7 +143,7 @@ fn row<'a>(
     Some(head.iter().map(|&word| word.to_owned()).chain(LEVELS.iter().map(level)).chain([worst]).collect())
 }
 
-fn on_top(results: &Results, measure: Measure, pass: fn(&Setting) -> bool) -> String {
+fn on_top(results: &Results, measure: Measure, pass: Pass) -> String {
     let arms = LOSSES.into_iter().flat_map(|loss| [ROBUST, BEFORE].map(|arm| (loss, arm)));
     let rows = arms.filter_map(|(loss, arm)| row(results, &[loss, arm], pass, |s| s.gain(loss, arm, measure)));
     table(&["base", "arm", "clean", "20 %", "40 %", "worst"], rows)
