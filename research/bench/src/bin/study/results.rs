@@ -62,10 +62,10 @@ impl Setting {
     /// What its data are.
     pub fn kind(&self) -> &'static str {
         match self.set.as_str() {
-            TREC => "embeddings of sentences",
-            "cifar10" | "cifar100" => "features of images",
-            set if TABLES.contains(&set) => "the twelve tables",
-            _ => "the other tables",
+            TREC => "embeddings",
+            "cifar10" | "cifar100" => "features",
+            set if TABLES.contains(&set) => "tables",
+            _ => "others",
         }
     }
 

@@ -70,7 +70,7 @@ fn work(
             return Ok(());
         }
         let result = train(cell, names).map_err(|error| format!("{}: {error}", cell.key()))?;
-        longest = longest.max(result.seconds);
+        longest = longest.max(start.elapsed().as_secs_f64() - now);
         let line = serde_json::to_string(&result).map_err(|error| error.to_string())? + "\n";
         let mut out = out.lock().map_err(|_| "another worker panicked".to_owned())?;
         out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(|error| error.to_string())?;
