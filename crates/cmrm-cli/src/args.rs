@@ -141,7 +141,7 @@ pub struct ModelArgs {
     /// Width of the soft filter [default: the preset's].
     #[arg(long)]
     pub temperature: Option<f64>,
-    /// Share of the epochs before the envelope starts [default: the preset's].
+    /// Share of the epochs before the envelope starts [default: the preset's; a network's robust starts when learning by heart begins].
     #[arg(long, value_name = "SHARE")]
     pub start: Option<f64>,
     /// Base loss: cross-entropy, focal, focal:GAMMA, gce, gce:Q, sce, label-smoothing, label-smoothing:EPSILON, elr, elr:LAMBDA, ldam, hinge or logistic [default: cross-entropy].
@@ -153,7 +153,7 @@ pub struct ModelArgs {
     /// Widths of the hidden layers [default: 128,64].
     #[arg(long, value_delimiter = ',')]
     pub hidden: Option<Vec<usize>>,
-    /// Optimiser [default: lbfgs for a linear model, else adam]; an epoch of lbfgs is one iteration over all rows.
+    /// Optimiser [default: lbfgs for a linear model, adamw for a network, else adam]; an epoch of lbfgs is one iteration over all rows.
     #[arg(long)]
     pub optimiser: Option<OptimiserKind>,
     /// Passes over the rows [default: as many as --steps needs; for a linear model with lbfgs, up to 1000 iterations].

@@ -205,7 +205,7 @@ fn patience_waits_for_the_envelope() {
 fn rows_decide_the_epochs_and_which_is_kept_and_the_run_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let fit = ["fit", "digits", "--noise", "symmetric:0.4", "--hidden", "32", "--steps", "220", "--json", "-q"];
-    let fit = [&fit[..], &["--out", "run"]].concat();
+    let fit = [&fit[..], &["--start", "0.1", "--out", "run"]].concat();
     let summary = json(folder.path(), &fit);
     // 1294 training rows are 11 batches of 128; 144 rows are enough to choose by.
     let config = fs::read_to_string(folder.path().join("run/config.toml")).unwrap();

@@ -140,7 +140,7 @@ fn a_data_set_is_audited_by_cross_fitting() {
     let (header, noisy) = csv(&at("noisy.csv"));
     let flipped: Vec<String> = csv(&at("noisy.csv.flipped.csv")).1.into_iter().map(|flip| flip[0].clone()).collect();
     let label = header.last().unwrap();
-    let folds = ["audit", "noisy.csv", "--label", label, "--folds", "3", "--epochs", "15", "--hidden", "48"];
+    let folds = ["audit", "noisy.csv", "--label", label, "--folds", "3", "--hidden", "48"];
     let audit = json(folder.path(), &[&folds[..], &["--out", "s.csv", "--probabilities-out", "p.npy"]].concat());
     assert_eq!((audit["rows"].as_u64(), audit["schema"].as_str()), (Some(1797), Some("cmrm/audit/1")));
     let (_, suspects) = csv(&at("s.csv"));

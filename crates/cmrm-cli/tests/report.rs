@@ -24,8 +24,8 @@ const FIGURES: [&str; 11] = [
 fn a_fit_leaves_a_page_and_its_figures_can_be_had_as_files() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let fit = ["fit", "digits", "--noise", "symmetric:0.4", "--epochs", "10", "--sensitivity", "--out", "run"];
-    let fit = json(folder.path(), &fit);
+    let fit = ["fit", "digits", "--noise", "symmetric:0.4", "--epochs", "10", "--start", "0.25", "--sensitivity"];
+    let fit = json(folder.path(), &[&fit[..], &["--out", "run"]].concat());
     let sets = &fit["arms"][1]["sets"];
     let within = |value: &serde_json::Value, ends: &serde_json::Value| {
         let value = value.as_f64().unwrap();
@@ -113,9 +113,18 @@ fn a_run_without_anything_optional_has_a_page_too() {
 #[test]
 fn thresholds_of_two_classes_are_followed_and_more_classes_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let fit =
-        ["fit", "breast-cancer", "--noise", "symmetric:0.3", "--class-conditional", "--epochs", "12", "--out", "run"];
-    json(folder.path(), &fit);
+    let fit = [
+        "fit",
+        "breast-cancer",
+        "--noise",
+        "symmetric:0.3",
+        "--class-conditional",
+        "--epochs",
+        "12",
+        "--start",
+        "0.25",
+    ];
+    json(folder.path(), &[&fit[..], &["--out", "run"]].concat());
     let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
     assert!(page.contains("Thresholds τ⁺ and τ⁻ over training"));
     let report: serde_json::Value =
