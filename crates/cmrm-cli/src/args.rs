@@ -174,12 +174,12 @@ pub struct ModelArgs {
     /// Penalty on the weights [default: chosen by cross-validation for a linear model with lbfgs, else 0].
     #[arg(long)]
     pub l2: Option<f64>,
-    /// Epoch whose model is kept: the last, or the best by accuracy on observed validation labels, none before the envelope
-    /// starts [default: best with 50 validation rows or more, else last; last with lbfgs].
+    /// Epoch whose model is kept: the last, or the best by accuracy on observed validation labels, none
+    /// before the envelope has started, if it starts [default: best with 50 validation rows or more, else last; last with lbfgs].
     #[arg(long, value_name = "EPOCH")]
     pub keep: Option<Keep>,
-    /// Keep the best epoch, and stop after this many epochs without a better one, counted from the start of the envelope
-    /// [default: 0, never stop early].
+    /// Keep the best epoch, and stop after this many epochs without a better one, counted from the start of an
+    /// envelope with a fixed start [default: 0, never stop early].
     #[arg(long, value_name = "EPOCHS")]
     pub patience: Option<usize>,
     /// Fill in missing cells and NaN instead of refusing them.

@@ -24,7 +24,7 @@ pub fn envelope_arm(config: &FitConfig, name: &str, envelope: EnvelopeConfig) ->
     }
     let EnvelopeConfig { mut lambda, alpha, start, fresh_optimiser, .. } = envelope;
     // The weight of `robust` counts as far as labels are in doubt; this form knows no doubt, and its own weight is one.
-    if config.preset == Preset::Robust && lambda == config.usual_lambda() {
+    if config.preset == Preset::Robust && config.lambda.is_none() && lambda == config.usual_lambda() {
         lambda = 1.0;
     }
     let binary = match config.preset {

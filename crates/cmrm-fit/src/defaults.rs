@@ -24,7 +24,7 @@ const IN_PASSES: Defaults = Defaults { optimiser: OptimiserKind::Adam, epochs: N
 /// the envelope and without it.
 const NETWORK: Defaults = Defaults { optimiser: OptimiserKind::Adamw, ..IN_PASSES };
 
-/// Decay of AdamW where none is given: with a rate that falls from 0.001 to zero over 2,000 steps, what is learned in the first
+/// A network's decay by AdamW where none is given: with a rate that falls from 0.001 to zero over 2,000 steps, what is learned in the first
 /// steps has lost two thirds of its weight in the end.
 const DECAY: f64 = 1.0;
 
@@ -91,7 +91,8 @@ impl FitConfig {
 
     /// Decay of the weights in a step.
     pub fn weight_decay(&self) -> f64 {
-        self.weight_decay.unwrap_or(if self.optimiser() == OptimiserKind::Adamw { DECAY } else { 0.0 })
+        let decays = self.model == ModelKind::Mlp && self.optimiser() == OptimiserKind::Adamw;
+        self.weight_decay.unwrap_or(if decays { DECAY } else { 0.0 })
     }
 
     /// Weight of the envelope where none is given.

@@ -29,7 +29,9 @@ impl FitOutcome {
         }
         for &lambda in &lambdas {
             let envelope = EnvelopeConfig { lambda, ..own };
-            let arm = if lambda == 0.0 { Arm::base(config.loss) } else { envelope_arm(config, "", envelope) };
+            // Without a weight the envelope is the base loss, unless the run's own filter acts without one.
+            let is_base = lambda == 0.0 && !(own.lambda == 0.0 && own.filter_base);
+            let arm = if is_base { Arm::base(config.loss) } else { envelope_arm(config, "", envelope) };
             arms.push(Arm { name: format!("lambda {lambda}"), ..arm });
         }
         let fit = Fit { config: config.clone(), arms, rows: self.rows.clone() };

@@ -186,9 +186,13 @@ impl Space {
 /// The short list of `fit --auto`: the settings as they are, no envelope, and the weights and share that matter most.
 pub fn auto_candidates(config: &FitConfig) -> Result<Vec<Candidate>> {
     let own = config.envelope();
-    let with = |lambda: f64, alpha: f64| FitConfig { lambda: Some(lambda), alpha: Some(alpha), ..config.clone() };
+    // A weight of 0 that is set turns the filter off too; the preset's own does not.
+    let with = |lambda: f64, alpha: f64| {
+        let lambda = if lambda == own.lambda { config.lambda } else { Some(lambda) };
+        FitConfig { lambda, alpha: Some(alpha), ..config.clone() }
+    };
     let list = [
-        FitConfig { filter_base: None, ..with(0.0, own.alpha) },
+        FitConfig { lambda: Some(0.0), filter_base: None, ..config.clone() },
         with(own.lambda / 3.0, own.alpha),
         with(own.lambda * 3.0, own.alpha),
         with(own.lambda, 0.3),

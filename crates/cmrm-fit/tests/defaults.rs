@@ -2,7 +2,7 @@
 
 use cmrm::envelope::{EnvelopeConfig, Fade, Preset, Start};
 use cmrm::loss::LossConfig;
-use cmrm_fit::{FitConfig, Keep, ModelKind, OptimiserKind, Space};
+use cmrm_fit::{FitConfig, Keep, ModelKind, OptimiserKind, Space, auto_candidates};
 use cmrm_train::optim::LbfgsConfig;
 use cmrm_train::schedule::ScheduleConfig;
 use cmrm_train::train::{Method, Selection, Term};
@@ -186,4 +186,27 @@ fn a_search_sets_them_over_their_own_preset_alone() {
         assert_eq!(envelope.filter_base, wanted, "{}", candidate.setting.name);
     }
     assert!(Preset::ALL.iter().all(|preset| found.iter().any(|candidate| candidate.config.preset == *preset)));
+}
+
+#[test]
+fn the_short_list_keeps_a_filter_that_acts_without_a_risk() {
+    let gce = FitConfig { loss: "gce".parse().unwrap(), epochs: Some(4), ..FitConfig::default() };
+    let found = auto_candidates(&gce).unwrap();
+    let filters =
+        |alpha: f64| found.iter().any(|c| c.config.envelope().filter_base && c.config.envelope().alpha == alpha);
+    assert!(filters(0.5) && filters(0.3), "{:?}", found.iter().map(|c| &c.setting.name).collect::<Vec<_>>());
+    assert_eq!(found.iter().filter(|candidate| candidate.setting.arm.term == Term::Base).count(), 1);
+}
+
+#[test]
+fn a_weight_of_zero_turns_thresholds_by_class_off_too() {
+    let weight = |lambda| {
+        let config =
+            FitConfig { class_conditional: true, loss: "gce".parse().unwrap(), lambda, ..FitConfig::default() };
+        match cmrm_fit::arms(&config).pop().unwrap().term {
+            Term::Binary { config, .. } => config.lambda_plus,
+            term => panic!("{term:?}"),
+        }
+    };
+    assert_eq!([weight(None), weight(Some(0.0)), weight(Some(0.5))], [1.0, 0.0, 0.5]);
 }

@@ -24,6 +24,15 @@ fn models_and_checkpoints_of_the_corpus_can_be_read() {
 }
 
 #[test]
+fn a_checkpoint_of_another_format_is_refused_by_its_number() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/checkpoint/adam");
+    let (_, file): (serde_json::Value, _) = TensorFile::from_bytes(&fs::read(corpus).unwrap()).unwrap();
+    let older = file.to_bytes(&serde_json::json!({ "format": 1, "terms_on": [] })).unwrap();
+    let message = Checkpoint::from_bytes(&older).unwrap_err().to_string();
+    assert!(message.contains("it has format 1, this version reads 2"), "{message}");
+}
+
+#[test]
 fn what_the_corpus_holds_beside_the_seeds_is_read_or_refused() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     for target in ["model", "checkpoint"] {

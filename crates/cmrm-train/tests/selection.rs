@@ -158,6 +158,36 @@ fn a_training_that_is_resumed_before_or_after_the_envelope_has_the_same_patience
     }
 }
 
+#[test]
+fn an_envelope_comes_on_at_the_onset_of_learning_by_heart_and_a_resumed_training_knows_it() {
+    let rows = rows();
+    let config = patient(adam(ModelConfig::mlp(&[32]), 40, Some(32)), 0);
+    let start = Start::Onset(0.05);
+    let (epochs, history) = kept(&config, pair(start), &rows);
+    let on = switched_on(&history).unwrap();
+    let of_arm: Vec<&EpochStats> = history.iter().filter(|stats| stats.arm == "robust").collect();
+    let ahead = |epoch: usize| {
+        let stats = of_arm[epoch];
+        stats.training_accuracy.unwrap() - stats.validation_accuracy.unwrap() >= 0.05
+    };
+    assert!(ahead(on - 1) && ahead(on - 2), "{on}");
+    assert!((1..on - 1).all(|epoch| !(ahead(epoch) && ahead(epoch - 1))), "{on}");
+    assert!(epochs[1] >= on, "{epochs:?} before {on}");
+    let expected = run(&config, pair(start), &rows, &mut Silent);
+    for stop in [on - 1, on, on + 1] {
+        let saved = run(&config, pair(start), &rows, &mut StopAfter(stop));
+        let mut second = fresh(&config, pair(start), &rows);
+        saved.resume(&mut second).unwrap();
+        second.run(&mut Silent).unwrap();
+        assert_eq!(Checkpoint::of(&second), expected, "stopped after {stop}");
+    }
+    // Noticed after the last epoch it changes nothing any more: the best epoch stays chosen.
+    let short = TrainConfig { epochs: on, ..config };
+    let (epochs, history) = kept(&short, pair(start), &rows);
+    assert!(switched_on(&history).is_none());
+    assert_eq!(epochs[0], epochs[1]);
+}
+
 struct StopAfter(usize);
 
 impl Observer<f32> for StopAfter {

@@ -27,26 +27,26 @@ class CMRMClassifier(FittedClassifier):
     preset : settings of the envelope: ``robust``, ``paper`` or ``authors``
     lam, alpha, temperature, start : weight of the envelope (0 turns it off), share of margins below the threshold,
         width of the filter, and share of the epochs before it starts (``lbfgs`` starts it earlier once the base loss
-        has converged). None takes the preset's value, except that ``robust`` has weight 3 for a linear model with
-        ``lbfgs``
+        has converged). None takes the preset's value, except that ``robust`` starts when a model that is not trained by
+        ``lbfgs`` begins to learn labels by heart
     class_conditional : use one threshold per class, for two classes
     optimiser, epochs, l2 : None chooses by model. ``linear`` is fitted to its optimum by ``lbfgs``, on all rows at
         once, in at most 1000 epochs of one iteration each; five folds choose its penalty by observed labels
-        (scikit-learn's ``C`` is ``1 / (l2 * rows)``). All other models, ``linear`` with ``loss="hinge"``, and
-        :meth:`partial_fit` use ``adam``, as many epochs as ``steps`` needs, and no penalty. ``adamw`` and ``sgd`` are
-        also available.
+        (scikit-learn's ``C`` is ``1 / (l2 * rows)``). ``mlp`` uses ``adamw``; all other
+        models, ``linear`` with ``loss="hinge"``, and :meth:`partial_fit` use ``adam``. These train for as many epochs as
+        ``steps`` needs, without a penalty. ``sgd`` is also available.
     steps : optimiser steps to train for, in whole epochs, at least 15 and at most 500, so that a small table is passed
         over more often than a large one; None trains for 2000. Give either ``epochs`` or ``steps``. L-BFGS and
         :meth:`partial_fit` ignore it.
     tol : ``lbfgs`` stops when no entry of the gradient of mean loss plus penalty exceeds this, as in scikit-learn's
         ``LogisticRegression``
     learning_rate, batch_size, weight_decay, dropout, clip_norm : settings of the other optimisers; a batch size of 0
-        takes all rows at once
+        takes all rows at once. The decay of None is 1 for ``mlp`` with ``adamw``, otherwise 0
     schedule : ``cosine`` (the default, None), which lowers the learning rate to zero step by step, so that fewer wrong
         labels are memorised, or ``constant``. L-BFGS and :meth:`partial_fit`, which keeps the rate constant, ignore it.
     balance_classes : give all classes the same total weight
     keep : epoch whose model is kept: ``last``, or ``best`` by accuracy on the observed labels of the validation rows,
-        never one before the envelope starts. None keeps the best where there are 50 validation rows or more, and the last
+        never one before the envelope has started, if it starts. None keeps the best where there are 50 validation rows or more, and the last
         with ``lbfgs``; :meth:`partial_fit` keeps the last
     patience : keep the best epoch, and stop after this many epochs without a better one, counted from the start of the
         envelope; None and 0 never stop early

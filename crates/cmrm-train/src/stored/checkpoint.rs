@@ -36,6 +36,12 @@ struct Header {
     recorded_epochs: usize,
 }
 
+/// What every format says of itself.
+#[derive(Debug, Deserialize)]
+struct Format {
+    format: u32,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SnapshotHead {
@@ -113,10 +119,15 @@ impl Checkpoint {
 
     /// Reads a checkpoint file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (header, tensors): (Header, _) = TensorFile::from_bytes(bytes)?;
-        if header.format != FORMAT {
-            return Err(refuse(format!("it has format {}, this version reads {FORMAT}", header.format)));
+        // The format first: the header of another one has other fields.
+        let (Format { format }, _) = TensorFile::from_bytes(bytes)?;
+        if format != FORMAT {
+            return Err(refuse(format!(
+                "it has format {format}, this version reads {FORMAT}; start the run again, or finish it with the version that \
+                 began it"
+            )));
         }
+        let (header, tensors): (Header, _) = TensorFile::from_bytes(bytes)?;
         Ok(Checkpoint { header, tensors })
     }
 

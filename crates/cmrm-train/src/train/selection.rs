@@ -4,8 +4,8 @@ use cmrm::Scalar;
 
 use super::config::Selection;
 
-/// The best epoch of one arm so far, by observed validation labels only. There is none before the terms of all arms are on
-/// ([`Selection::Best`]), so that patience, which counts from here, cannot run out before.
+/// The best epoch of one arm so far, by observed validation labels only. There is none before the terms of all arms with a
+/// fixed start are on ([`Selection::Best`]), so that patience, which counts from here, cannot run out before.
 #[derive(Debug, Clone)]
 pub(crate) struct Best<T> {
     pub epoch: usize,

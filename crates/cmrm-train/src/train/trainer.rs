@@ -331,8 +331,10 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         self.epoch += 1;
         self.history.extend_from_slice(&stats);
         for copy in self.notice_onsets() {
-            // What was best without the term is not what the arm is for.
-            self.best[copy] = None;
+            // What was best without the term is not what the arm is for, if any epoch is left for it.
+            if self.epoch < self.config.epochs {
+                self.best[copy] = None;
+            }
         }
         Ok(stats)
     }

@@ -92,13 +92,18 @@ impl<T: Scalar, L: Loss<T> + ?Sized> pulp::WithSimd for Forward<'_, T, L> {
 struct DenseRow<T> {
     scaled: Vec<T>,
     probs: Vec<T>,
+    gradient: Vec<T>,
 }
 
 impl<T: Scalar> DenseRow<T> {
     /// `None` for a loss without a dense part.
     #[inline(always)]
     fn new<L: Loss<T> + ?Sized>(loss: &L, classes: usize) -> Option<Self> {
-        loss.is_dense().then(|| DenseRow { scaled: vec![T::ZERO; classes], probs: vec![T::ZERO; classes] })
+        loss.is_dense().then(|| DenseRow {
+            scaled: vec![T::ZERO; classes],
+            probs: vec![T::ZERO; classes],
+            gradient: Vec::with_capacity(classes),
+        })
     }
 
     /// Takes row `r` of a group, whose logits and exponentials begin the slices.
@@ -129,11 +134,15 @@ impl<T: Scalar> DenseRow<T> {
     ) -> T {
         let row = self.fill(logits, loss.scale(), exponentials, group, r);
         let answer = loss.row(row);
-        let mut gradient: Vec<T> = self.probs.iter().map(|&p| answer.on_probs * p).collect();
+        let mut gradient = std::mem::take(&mut self.gradient);
+        gradient.clear();
+        gradient.extend(self.probs.iter().map(|&p| answer.on_probs * p));
         gradient[row.label] = answer.at_label;
         gradient[row.rival] += answer.on_rival;
         loss.add_dense(&row, self.whole(target), T::ONE, &mut gradient);
-        gradient.into_iter().map(T::abs).sum()
+        let size = gradient.iter().map(|g| g.abs()).sum();
+        self.gradient = gradient;
+        size
     }
 }
 

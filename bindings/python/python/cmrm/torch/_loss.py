@@ -64,7 +64,7 @@ class EnvelopeLoss(nn.Module):
     ``base`` is a name (``"cross_entropy"``, ``"focal"``, ``"gce"``, ``"sce"``, ``"label_smoothing"``, ``"elr"``, ``"ldam"``,
     ``"hinge"``, ``"logistic"``, with its parameter as in ``"focal:1"``), a dictionary as in configuration files
     (``{"name": "ldam", "scale": 20}``), or any callable from ``(logits, labels)`` to one loss per row, each from its own
-    logits alone. ELR remembers the predictions for each row and so wants ``index``, see below. LDAM needs ``class_counts``
+    logits alone. ELR remembers the predictions for each row, so it needs ``index``, see below. LDAM needs ``class_counts``
     of the observed training labels and the logits of a cosine classifier, which it multiplies by its scale.
 
     ``preset`` is ``"robust"``, ``"paper"`` or ``"authors"``; every other setting overrides the preset's:
@@ -84,7 +84,7 @@ class EnvelopeLoss(nn.Module):
       this one, and is off where none has. ``False`` takes a preset's ``running``, ``limit`` or ``fade`` away.
     - ``start``: the first epoch with the envelope (an integer), or the share of all epochs before it (a float). Call
       :meth:`set_epoch` at the start of each epoch; without it the envelope is always on.
-      The ``{"onset": gap}`` of configuration files needs held-back rows, which a loss has not: here it means a tenth of the
+      The ``{"onset": gap}`` of configuration files needs held-back rows, which a loss does not have: here it means a tenth of the
       epochs.
 
     ``rows``: the number of training rows that ``index`` counts. Without it the memory grows as larger numbers appear, which

@@ -69,7 +69,7 @@ over settings [95 % interval], and the worst setting.
   'pair' turns class 1 into 0 and never the other way round. Validation rows have wrong labels too.
 - Recipes: the command's own defaults for the network and the linear model (L-BFGS, penalty by the rows), whatever the loss.
   The network's epoch is chosen by the observed labels of the validation rows; where an arm starts after a fixed share of the
-  epochs, from there on. The base arm chooses as `robust` does. L-BFGS keeps its last iteration.
+  epochs, from there on. The base arm chooses among all epochs, `robust` among those after its start. L-BFGS keeps its last iteration.
 - Arms: **base**; **robust**, the preset as it is; **before**, the preset before its filter acted on the base loss (λ 10, for the linear
   model 3; α 0.5, temperature 0.2, from a quarter of the epochs on, thresholds by class, ceiling 0, scaled by doubt).
 - ELR needs targets that move, which L-BFGS cannot follow: it is for the network only.
