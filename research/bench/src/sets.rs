@@ -35,9 +35,9 @@ pub struct Set {
 
 /// The sets that defaults were chosen on.
 pub const CHOSEN_ON: [&str; 7] = ["cifar10", "adult", "digits", "cifar100", "spambase", "credit", "breast-cancer"];
-/// Sentence embeddings, left out of every choice, as the tables are.
+/// Sentence embeddings.
 pub const TREC: &str = "trec";
-/// Tables that were left out of every choice.
+/// Twelve tables.
 pub const TABLES: [&str; 12] = [
     "australian",
     "banana",
