@@ -1,4 +1,4 @@
-//! The native training engine: linear models and MLPs on the CPU.
+//! The native training engine: linear models, MLPs, kernel machines and votes of them on the CPU.
 //!
 //! One seed gives the same bits for any number of threads: rows are cut into blocks whose size depends on the data
 //! alone, element-wise work rounds alike everywhere, and every sum is taken in one fixed order.
@@ -39,6 +39,7 @@
 mod aligned;
 mod checked;
 pub mod error;
+pub mod kernel;
 pub mod matmul;
 pub mod model;
 pub mod optim;
@@ -48,9 +49,11 @@ mod stop;
 pub mod stored;
 pub mod train;
 pub mod tune;
+pub mod vote;
 
 pub use checked::Checked;
 pub use error::{Error, Result};
 pub use predict::Model;
 pub use stop::Stop;
 pub use stored::Checkpoint;
+pub use vote::Predictor;

@@ -96,7 +96,8 @@ impl<T: Scalar> Model<T> {
         self.each_probabilities_unless(x, &Stop::default(), take)
     }
 
-    fn each_probabilities_unless(
+    /// [`Model::each_probabilities`], or [`crate::Error::Stopped`] soon after somebody asks to stop.
+    pub fn each_probabilities_unless(
         &self,
         x: Matrix<'_, T>,
         stop: &Stop,

@@ -14,11 +14,11 @@ pub(crate) fn inverse(matrix: &[f64], size: usize) -> Option<Vec<f64>> {
     Some(out)
 }
 
-/// The inverse of Cholesky's factor: lower triangular `K` with `Kᵀ·K = matrix⁻¹`.
+/// The inverse of Cholesky's factor: lower triangular `K` with `Kᵀ·K = matrix⁻¹`; none if the matrix is not positive definite.
 ///
 /// With the matrix cut into four, `[[A, Bᵀ], [B, D]]`, it is put together from those of `A` and of what `A` leaves of `D`,
 /// so that nearly all of the work is in products.
-fn inverse_factor(matrix: &[f64], size: usize) -> Option<Vec<f64>> {
+pub(crate) fn inverse_factor(matrix: &[f64], size: usize) -> Option<Vec<f64>> {
     if size <= SMALL {
         return inverse_factor_by_rows(matrix, size);
     }

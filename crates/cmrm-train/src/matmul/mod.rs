@@ -19,7 +19,7 @@ use gemm_common::Parallelism;
 
 use crate::aligned::Aligned;
 
-pub(crate) use inverse::inverse;
+pub(crate) use inverse::{inverse, inverse_factor};
 
 /// A borrowed matrix: element `(i, j)` stands at `data[i·row_stride + j·column_stride]`.
 #[derive(Debug, Clone, Copy)]

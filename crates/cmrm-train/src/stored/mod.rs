@@ -5,4 +5,5 @@ mod model;
 mod tensors;
 
 pub use checkpoint::Checkpoint;
+pub(crate) use model::{NetworkHeader, Stamp};
 pub use tensors::TensorFile;

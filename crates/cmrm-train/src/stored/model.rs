@@ -9,14 +9,15 @@ use crate::error::{Error, Result};
 use crate::model::{Head, Init, Layout, ModelConfig, Network};
 use crate::predict::Model;
 
+/// What the file holds.
+const KIND: &str = "model";
 /// Version of the model file; a reader refuses any other.
 const FORMAT: u32 = 1;
 
-#[derive(Debug, Serialize, Deserialize)]
+/// What a file says of a network beside its tensors.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Header {
-    kind: String,
-    format: u32,
+pub(crate) struct NetworkHeader {
     inputs: usize,
     classes: usize,
     hidden: Vec<usize>,
@@ -24,51 +25,74 @@ struct Header {
     scale: f64,
 }
 
-/// Only what decides whether the rest can be read.
-#[derive(Debug, Deserialize)]
-struct Stamp {
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
     kind: String,
     format: u32,
+    #[serde(flatten)]
+    network: NetworkHeader,
+}
+
+/// Only what decides whether the rest can be read.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Stamp {
+    pub(crate) kind: String,
+    pub(crate) format: u32,
+}
+
+impl Stamp {
+    /// Refuses a file of another kind or format.
+    pub(crate) fn check(&self, kind: &str, format: u32) -> Result<()> {
+        if self.kind == kind && self.format == format {
+            return Ok(());
+        }
+        Err(Error::Stored {
+            what: format!("{} of format {}", self.kind, self.format),
+            reason: format!(
+                "this version reads a {kind} of format {format}; fit again, or use the version that wrote it"
+            ),
+        })
+    }
 }
 
 impl<T: Scalar> Model<T> {
     /// The model's file: weights as `layers.N.weight` (`[outputs, inputs]`) and `layers.N.bias`.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let layout = self.network().layout();
         let mut file = TensorFile::default();
+        let network = self.put_into("", &mut file);
+        file.to_bytes(&Header { kind: KIND.into(), format: FORMAT, network })
+    }
+
+    /// Reads a model file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        TensorFile::header::<Stamp>(bytes)?.check(KIND, FORMAT)?;
+        let (header, file): (Header, _) = TensorFile::from_bytes(bytes)?;
+        Model::take_from("", header.network, &file)
+    }
+
+    /// Puts the tensors into a file, their names after `prefix`.
+    pub(crate) fn put_into(&self, prefix: &str, file: &mut TensorFile) -> NetworkHeader {
+        let layout = self.network().layout();
+        let parameters = self.network().parameters();
         for (l, layer) in layout.layers.iter().enumerate() {
-            let parameters = self.network().parameters();
             let shape = [layer.outputs, layer.inputs];
-            file.put(format!("layers.{l}.weight"), &shape, &parameters[layer.weights()]);
+            file.put(format!("{prefix}layers.{l}.weight"), &shape, &parameters[layer.weights()]);
             if layer.bias {
-                file.put(format!("layers.{l}.bias"), &[layer.outputs], &parameters[layer.biases()]);
+                file.put(format!("{prefix}layers.{l}.bias"), &[layer.outputs], &parameters[layer.biases()]);
             }
         }
         let (_, hidden) = layout.layers.split_last().map_or((None, &[][..]), |(last, rest)| (Some(last), rest));
-        let header = Header {
-            kind: "model".into(),
-            format: FORMAT,
+        NetworkHeader {
             inputs: layout.inputs(),
             classes: layout.classes,
             hidden: hidden.iter().map(|layer| layer.outputs).collect(),
             head: layout.head,
             scale: self.scale(),
-        };
-        file.to_bytes(&header)
+        }
     }
 
-    /// Reads a model file.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (stamp, _): (Stamp, _) = TensorFile::from_bytes(bytes)?;
-        if stamp.kind != "model" || stamp.format != FORMAT {
-            return Err(Error::Stored {
-                what: format!("{} of format {}", stamp.kind, stamp.format),
-                reason: format!(
-                    "this version reads models of format {FORMAT}; fit again, or use the version that wrote it"
-                ),
-            });
-        }
-        let (header, file): (Header, _) = TensorFile::from_bytes(bytes)?;
+    /// Takes a network out of a file, and checks it.
+    pub(crate) fn take_from(prefix: &str, header: NetworkHeader, file: &TensorFile) -> Result<Self> {
         check_parameter(
             "scale",
             header.scale,
@@ -81,9 +105,9 @@ impl<T: Scalar> Model<T> {
         let mut parameters = Vec::new();
         for (l, layer) in layout.layers.iter().enumerate() {
             let shape = [layer.outputs, layer.inputs];
-            parameters.extend(file.take_shaped::<T>(&format!("layers.{l}.weight"), &shape)?);
+            parameters.extend(file.take_shaped::<T>(&format!("{prefix}layers.{l}.weight"), &shape)?);
             if layer.bias {
-                parameters.extend(file.take_shaped::<T>(&format!("layers.{l}.bias"), &[layer.outputs])?);
+                parameters.extend(file.take_shaped::<T>(&format!("{prefix}layers.{l}.bias"), &[layer.outputs])?);
             }
         }
         if let Some(at) = parameters.iter().position(|p| !p.is_finite()) {

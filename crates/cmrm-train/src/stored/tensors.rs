@@ -108,14 +108,8 @@ impl TensorFile {
         views.and_then(|views| serialize(views, metadata)).map_err(|e| Error::Internal(format!("tensors: {e}")))
     }
 
-    /// Reads a file's bytes. Nothing is allocated that the bytes do not back.
-    pub fn from_bytes<H: DeserializeOwned>(bytes: &[u8]) -> Result<(H, Self)> {
-        let foreign = |e: safetensors::SafeTensorError| {
-            refuse(
-                "contents",
-                format!("not a safetensors file ({e}); it is damaged, or not a cmrm file: copy it again, or fit again"),
-            )
-        };
+    /// The JSON header of a file's bytes, without its tensors.
+    pub fn header<H: DeserializeOwned>(bytes: &[u8]) -> Result<H> {
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(foreign)?;
         let header =
             metadata.metadata().as_ref().and_then(|m| m.get(HEADER_KEY)).ok_or_else(|| {
@@ -124,12 +118,17 @@ impl TensorFile {
         if header.len() > MAX_HEADER_BYTES {
             return Err(refuse("header", format!("has {} bytes, more than {MAX_HEADER_BYTES}", header.len())));
         }
-        let header = serde_json::from_str(header).map_err(|e| {
+        serde_json::from_str(header).map_err(|e| {
             refuse(
                 "header",
                 format!("cannot be read ({e}); the file may come from another version of cmrm, or be of another kind"),
             )
-        })?;
+        })
+    }
+
+    /// Reads a file's bytes. Nothing is allocated that the bytes do not back.
+    pub fn from_bytes<H: DeserializeOwned>(bytes: &[u8]) -> Result<(H, Self)> {
+        let header = TensorFile::header(bytes)?;
         let mut tensors = BTreeMap::new();
         for (name, view) in SafeTensors::deserialize(bytes).map_err(foreign)?.tensors() {
             let tensor = Tensor { dtype: view.dtype(), shape: view.shape().to_vec(), bytes: view.data().to_vec() };
@@ -137,6 +136,13 @@ impl TensorFile {
         }
         Ok((header, TensorFile { tensors }))
     }
+}
+
+fn foreign(e: safetensors::SafeTensorError) -> Error {
+    refuse(
+        "contents",
+        format!("not a safetensors file ({e}); it is damaged, or not a cmrm file: copy it again, or fit again"),
+    )
 }
 
 fn chunks<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {

@@ -1,0 +1,43 @@
+//! One copy of a learner.
+
+use cmrm::Matrix;
+
+use crate::error::Result;
+use crate::kernel::KernelMachine;
+use crate::predict::Model;
+use crate::stop::Stop;
+
+/// A trained learner of any kind.
+#[derive(Debug, Clone)]
+pub enum Member {
+    /// A linear model or a network.
+    Network(Model<f32>),
+    /// A kernel machine.
+    Kernel(KernelMachine),
+}
+
+impl Member {
+    /// Number of features.
+    pub fn inputs(&self) -> usize {
+        match self {
+            Member::Network(model) => model.network().layout().inputs(),
+            Member::Kernel(machine) => machine.inputs(),
+        }
+    }
+
+    /// Number of classes.
+    pub fn classes(&self) -> usize {
+        match self {
+            Member::Network(model) => model.classes(),
+            Member::Kernel(machine) => machine.classes(),
+        }
+    }
+
+    /// Probabilities, `[rows, classes]`.
+    pub fn probabilities(&self, x: Matrix<'_, f32>, stop: &Stop) -> Result<Vec<f32>> {
+        match self {
+            Member::Network(model) => model.probabilities_unless(x, stop),
+            Member::Kernel(machine) => machine.probabilities(x, stop),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Votes: several learners, each the mean of copies that have seen different rows, and how much each counts.
+
+mod choice;
+mod member;
+mod predictor;
+mod stored;
+
+pub use choice::{Candidate, Chosen, choose};
+pub use member::Member;
+pub use predictor::Predictor;
+
+use cmrm::Matrix;
+use cmrm::error::check_parameter;
+
+use crate::error::Result;
+use crate::stop::Stop;
+
+/// Rows evaluated at a time.
+const CHUNK_ROWS: usize = 16 * 1024;
+
+/// Learners whose probabilities are averaged by their shares.
+#[derive(Debug, Clone)]
+pub struct Vote {
+    inputs: usize,
+    classes: usize,
+    voters: Vec<Voter>,
+}
+
+/// One learner of a vote.
+#[derive(Debug, Clone)]
+pub struct Voter {
+    /// What it is called in reports.
+    pub name: String,
+    /// How much it counts; the shares of a vote add up to one.
+    pub share: f64,
+    /// Its copies, which count alike.
+    pub copies: Vec<Member>,
+}
+
+impl Vote {
+    /// A vote of these learners, whose shares are divided by their sum.
+    pub fn new(mut voters: Vec<Voter>) -> Result<Self> {
+        let sum: f64 = voters.iter().map(|voter| voter.share).sum();
+        let sound = voters.iter().all(|voter| voter.share > 0.0 && !voter.copies.is_empty()) && sum.is_finite();
+        check_parameter("shares of a vote", sum, sound && sum > 0.0, "positive numbers, one for each voter")?;
+        voters.iter_mut().for_each(|voter| voter.share /= sum);
+        let first = &voters[0].copies[0];
+        let (inputs, classes) = (first.inputs(), first.classes());
+        for member in voters.iter().flat_map(|voter| &voter.copies) {
+            cmrm::error::check_length("features of a voter", inputs, member.inputs())?;
+            cmrm::error::check_length("classes of a voter", classes, member.classes())?;
+        }
+        Ok(Vote { inputs, classes, voters })
+    }
+
+    /// Number of features.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Number of classes.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// The learners.
+    pub fn voters(&self) -> &[Voter] {
+        &self.voters
+    }
+
+    /// Hands the probabilities of the rows to `take`, some rows at a time and in order.
+    pub fn each_probabilities(
+        &self,
+        x: Matrix<'_, f32>,
+        stop: &Stop,
+        mut take: impl FnMut(Matrix<'_, f32>),
+    ) -> Result<()> {
+        cmrm::error::check_length("features of a row against the model's inputs", self.inputs, x.columns())?;
+        let mut sums = Vec::new();
+        for chunk in x.values().chunks(CHUNK_ROWS * self.inputs) {
+            let rows = Matrix::new(chunk, self.inputs)?;
+            sums.clear();
+            sums.resize(rows.rows() * self.classes, 0.0);
+            for voter in &self.voters {
+                let share = (voter.share / voter.copies.len() as f64) as f32;
+                for copy in &voter.copies {
+                    stop.check()?;
+                    let found = copy.probabilities(rows, stop)?;
+                    sums.iter_mut().zip(&found).for_each(|(sum, p)| *sum += share * p);
+                }
+            }
+            take(Matrix::new(&sums, self.classes)?);
+        }
+        Ok(())
+    }
+}

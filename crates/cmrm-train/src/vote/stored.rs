@@ -1,0 +1,93 @@
+//! A vote as the bytes of a safetensors file, and back.
+
+use cmrm::error::check_parameter;
+use serde::{Deserialize, Serialize};
+
+use super::{Member, Vote, Voter};
+use crate::error::Result;
+use crate::kernel::{KernelHeader, KernelMachine};
+use crate::predict::Model;
+use crate::stored::{NetworkHeader, Stamp, TensorFile};
+
+/// What the file holds.
+const KIND: &str = "vote";
+/// Version of the file; a reader refuses any other.
+const FORMAT: u32 = 1;
+/// Most members that a file may have.
+const MOST_MEMBERS: usize = 10_000;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    kind: String,
+    format: u32,
+    voters: Vec<VoterHeader>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VoterHeader {
+    name: String,
+    share: f64,
+    copies: Vec<MemberHeader>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum MemberHeader {
+    Network(NetworkHeader),
+    Kernel(KernelHeader),
+}
+
+fn prefix(voter: usize, copy: usize) -> String {
+    format!("voters.{voter}.{copy}.")
+}
+
+impl Vote {
+    /// The vote's file: the tensors of copy `c` of voter `v` are named `voters.v.c.…`.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut file = TensorFile::default();
+        let mut voters = Vec::with_capacity(self.voters.len());
+        for (v, voter) in self.voters.iter().enumerate() {
+            let copies = voter.copies.iter().enumerate();
+            let copies = copies.map(|(c, member)| put_into(member, &prefix(v, c), &mut file)).collect();
+            voters.push(VoterHeader { name: voter.name.clone(), share: voter.share, copies });
+        }
+        file.to_bytes(&Header { kind: KIND.into(), format: FORMAT, voters })
+    }
+
+    /// Whether the bytes are those of a vote rather than of a single network.
+    pub(super) fn is_kind_of(bytes: &[u8]) -> Result<bool> {
+        Ok(TensorFile::header::<Stamp>(bytes)?.kind == KIND)
+    }
+
+    /// Reads the file of a vote.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        TensorFile::header::<Stamp>(bytes)?.check(KIND, FORMAT)?;
+        let (header, file): (Header, _) = TensorFile::from_bytes(bytes)?;
+        let members = header.voters.iter().map(|voter| voter.copies.len()).sum::<usize>();
+        let bounded = (1..=MOST_MEMBERS).contains(&members) && header.voters.len() <= MOST_MEMBERS;
+        check_parameter("members of a vote", members as f64, bounded, "1 to 10,000")?;
+        let mut voters = Vec::with_capacity(header.voters.len());
+        for (v, voter) in header.voters.into_iter().enumerate() {
+            let copies = voter.copies.into_iter().enumerate();
+            let copies = copies.map(|(c, header)| take_from(header, &prefix(v, c), &file)).collect::<Result<_>>()?;
+            voters.push(Voter { name: voter.name, share: voter.share, copies });
+        }
+        Vote::new(voters)
+    }
+}
+
+fn put_into(member: &Member, prefix: &str, file: &mut TensorFile) -> MemberHeader {
+    match member {
+        Member::Network(model) => MemberHeader::Network(model.put_into(prefix, file)),
+        Member::Kernel(machine) => MemberHeader::Kernel(machine.put_into(prefix, file)),
+    }
+}
+
+fn take_from(header: MemberHeader, prefix: &str, file: &TensorFile) -> Result<Member> {
+    Ok(match header {
+        MemberHeader::Network(header) => Member::Network(Model::take_from(prefix, header, file)?),
+        MemberHeader::Kernel(header) => Member::Kernel(KernelMachine::take_from(prefix, &header, file)?),
+    })
+}
