@@ -7,6 +7,7 @@
 //! - [`Envelope`] is the checked form of [`EnvelopeConfig`]; [`Preset`] names the settings that have a name.
 //! - [`Objective`] is the fused function: logits and labels in; base loss, risk, `τ`, margins, weights and the gradient
 //!   of the total out.
+//! - [`out_of_sample_weights`] filters for any learner: probabilities of models that have not seen the row in, weights out.
 //! - [`binary`] is the class-conditional form for two classes.
 
 mod base_filter;
@@ -18,6 +19,7 @@ mod memory;
 mod multi_objective;
 mod narrow;
 mod objective;
+mod out_of_sample;
 mod preset;
 mod quantile;
 mod risk;
@@ -27,6 +29,7 @@ pub use config::{Envelope, EnvelopeConfig, Fade, Filter, MarginKind, Normaliser,
 pub use memory::{FrozenFilter, RowMemory, RunningMargins, RunningTargets};
 pub use multi_objective::{PlacedObjective, evaluate_many};
 pub use objective::{Batch, Objective, Outcome, Scratch};
+pub use out_of_sample::{OUT_OF_SAMPLE, OutOfSample, out_of_sample_weights};
 pub use preset::{Preset, PresetOverrides};
 pub(crate) use quantile::conformal_rank;
 pub use quantile::{CLASS_ROWS, threshold};
