@@ -1,4 +1,4 @@
-//! The native training engine: linear models, MLPs, kernel machines and votes of them on the CPU.
+//! The native training engine: linear models, MLPs, kernel machines, trees, and votes of them on the CPU.
 //!
 //! One seed gives the same bits for any number of threads: rows are cut into blocks whose size depends on the data
 //! alone, element-wise work rounds alike everywhere, and every sum is taken in one fixed order.
@@ -48,6 +48,7 @@ pub mod schedule;
 mod stop;
 pub mod stored;
 pub mod train;
+pub mod trees;
 pub mod tune;
 pub mod vote;
 

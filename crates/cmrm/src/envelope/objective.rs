@@ -146,6 +146,11 @@ impl<T: Scalar> Scratch<T> {
         &self.weights
     }
 
+    /// Share of each row in the mean base loss, as its gradient has it.
+    pub fn shares(&self) -> &[T] {
+        &self.factors
+    }
+
     /// Base loss of each row.
     pub fn row_losses(&self) -> impl ExactSizeIterator<Item = T> + '_ {
         self.losses.iter().copied()

@@ -1,0 +1,129 @@
+//! The bins of all rows, one byte a column.
+
+use cmrm::Matrix;
+use rayon::prelude::*;
+
+/// Most columns of a block: the histograms of so many fit into the fastest cache.
+pub(crate) const MOST_WIDTH: usize = 16;
+/// Fewest blocks there are columns for: each is one thread's work.
+const BLOCKS: usize = 4;
+/// Rows that are coded at a time.
+const CHUNK_ROWS: usize = 1024;
+
+/// The codes of rows ([`super::Bins::codes`]). Blocks of columns lie one after the other; within a block, row after row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Codes {
+    rows: usize,
+    columns: usize,
+    blocks: Vec<CodeBlock>,
+    /// The block of every column, and where the column lies in it.
+    places: Vec<(u32, u32)>,
+}
+
+/// The codes of neighbouring columns.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CodeBlock {
+    /// First column.
+    pub first: usize,
+    /// Columns.
+    pub width: usize,
+    /// Row after row.
+    pub codes: Vec<u8>,
+}
+
+impl Codes {
+    pub(crate) fn of(x: Matrix<'_, f32>, columns: usize, code: impl Fn(usize, &[f32]) -> u8 + Sync) -> Self {
+        let rows = x.rows();
+        let count = columns.div_ceil(MOST_WIDTH).max(BLOCKS.min(columns));
+        let blocks: Vec<CodeBlock> = (0..count)
+            .map(|block| {
+                let (first, end) = (block * columns / count, (block + 1) * columns / count);
+                let width = end - first;
+                let mut codes = vec![0; rows * width];
+                codes.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, codes)| {
+                    for (at, codes) in codes.chunks_exact_mut(width).enumerate() {
+                        let row = x.row(chunk * CHUNK_ROWS + at);
+                        for (column, place) in (first..end).zip(codes) {
+                            *place = code(column, row);
+                        }
+                    }
+                });
+                CodeBlock { first, width, codes }
+            })
+            .collect();
+        let place = |(index, block): (usize, &CodeBlock)| (0..block.width as u32).map(move |at| (index as u32, at));
+        let places = blocks.iter().enumerate().flat_map(place).collect();
+        Codes { rows, columns, blocks, places }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Some rows, in the order given. Panics if there is no such row, as slices do.
+    pub fn select(&self, rows: &[u32]) -> Codes {
+        let blocks = self.blocks.par_iter().map(|block| {
+            let codes = rows.iter().flat_map(|&row| &block.codes[row as usize * block.width..][..block.width]);
+            CodeBlock { first: block.first, width: block.width, codes: codes.copied().collect() }
+        });
+        Codes { rows: rows.len(), columns: self.columns, blocks: blocks.collect(), places: self.places.clone() }
+    }
+
+    pub(crate) fn blocks(&self) -> &[CodeBlock] {
+        &self.blocks
+    }
+
+    /// The number of a column's block, and where the column lies in it.
+    pub(crate) fn place(&self, column: usize) -> (usize, usize) {
+        let (block, at) = self.places[column];
+        (block as usize, at as usize)
+    }
+
+    /// The code of one row in one column.
+    pub(crate) fn code(&self, row: usize, column: usize) -> u8 {
+        let (block, at) = self.place(column);
+        let block = &self.blocks[block];
+        block.codes[row * block.width + at]
+    }
+
+    /// The codes of every column by itself.
+    pub(crate) fn by_column(&self) -> Vec<Vec<u8>> {
+        let column = |column| {
+            let (block, at) = self.place(column);
+            let block = &self.blocks[block];
+            block.codes.iter().skip(at).step_by(block.width).copied().collect()
+        };
+        (0..self.columns).into_par_iter().map(column).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_found_again_by_row_and_by_column() {
+        for columns in [1, 3, 5, 17, 50, 64, 65] {
+            let values: Vec<f32> = (0..7 * columns).map(|at| at as f32).collect();
+            let codes =
+                Codes::of(Matrix::new(&values, columns).unwrap(), columns, |c, row| (row[c] as usize % 251) as u8);
+            let by_column = codes.by_column();
+            assert!(codes.blocks().iter().all(|block| (1..=MOST_WIDTH).contains(&block.width)));
+            let some = codes.select(&[5, 0, 5]);
+            for column in 0..columns {
+                for row in 0..7 {
+                    let wanted = ((row * columns + column) % 251) as u8;
+                    assert_eq!((codes.code(row, column), by_column[column][row]), (wanted, wanted));
+                }
+                assert_eq!(some.code(2, column), codes.code(5, column));
+                assert_eq!(some.code(1, column), codes.code(0, column));
+            }
+        }
+    }
+}
