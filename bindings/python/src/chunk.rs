@@ -3,7 +3,7 @@
 use cmrm::envelope::Start;
 use cmrm_data::LabelOptions;
 use cmrm_fit::{Fit, FitConfig, FitOutcome, Loaded, Part, Prepared, RowOrder, Split, arms};
-use cmrm_train::Stop;
+use cmrm_train::{Model, Predictor, Stop};
 use cmrm_train::train::{Term, TrainConfig, Trainer, Waypoint};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -82,7 +82,7 @@ fn one_pass(
     if let Some(before) = before {
         match &before.waypoint {
             Some(waypoint) => trainer.go_on_from(waypoint)?,
-            None => trainer.go_on_from(&Waypoint::of_models(before.arms.iter().map(|(_, model)| model)))?,
+            None => trainer.go_on_from(&Waypoint::of_models(networks(before)?))?,
         }
     }
     trainer.run(&mut Watch::new(stop, None))?;
@@ -90,4 +90,19 @@ fn one_pass(
     let (waypoint, history) = (trainer.waypoint(), trainer.history().to_vec());
     let arms = trainer.finish()?;
     Ok((fit.finish(arms, history), waypoint))
+}
+
+/// The networks that passes over further rows go on from.
+fn networks(before: &Fitted) -> Result<Vec<&Model<f32>>, cmrm_fit::Error> {
+    let networks = before.arms.iter().map(|(_, model)| match model {
+        Predictor::Network(model) => Some(model),
+        Predictor::Vote(_) => None,
+    });
+    networks.collect::<Option<_>>().ok_or_else(|| {
+        cmrm_fit::Error::Refused(
+            "partial_fit goes on with a network or a linear model, and fit has left a vote of learners; call partial_fit on a \
+             new classifier, or fit with model=\"mlp\" first"
+                .into(),
+        )
+    })
 }

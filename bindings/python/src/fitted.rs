@@ -7,7 +7,7 @@ use cmrm_data::preprocess::Preprocess;
 use cmrm_fit::{FitConfig, FitOutcome};
 use cmrm_run::Calibration;
 use cmrm_train::train::Waypoint;
-use cmrm_train::{Model, Stop};
+use cmrm_train::{Predictor, Stop};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -26,7 +26,7 @@ pub struct Fitted {
     pub preprocess: Preprocess,
     pub classes: Vec<String>,
     /// Name and model; the one to predict with last.
-    pub arms: Vec<(String, Model<f32>)>,
+    pub arms: Vec<(String, Predictor)>,
     /// The rows that prediction sets are calibrated on.
     pub calibration: Option<Calibration>,
     /// Where a training in chunks goes on.
@@ -56,7 +56,7 @@ impl Fitted {
         Fitted { config, preprocess, classes, arms, calibration, waypoint: None, kept }
     }
 
-    fn model(&self, arm: Option<&str>) -> PyResult<&Model<f32>> {
+    fn model(&self, arm: Option<&str>) -> PyResult<&Predictor> {
         let found = match arm {
             None => self.arms.last(),
             Some(arm) => self.arms.iter().find(|(name, _)| name == arm),
@@ -72,7 +72,7 @@ impl Fitted {
         py: Python<'py>,
         features: &Given<'py>,
         arm: Option<&str>,
-        of: impl Fn(&Model<f32>, Matrix<'_, f32>, &Stop) -> cmrm_train::Result<Vec<f32>> + Send + Sync,
+        of: impl Fn(&Predictor, Matrix<'_, f32>, &Stop) -> cmrm_train::Result<Vec<f32>> + Send + Sync,
     ) -> PyResult<Numbers<'py>> {
         let (model, features) = (self.model(arm)?, features.features()?);
         let classes = self.classes.len();
@@ -91,13 +91,13 @@ impl Fitted {
     /// Probabilities of the classes, a row each.
     #[pyo3(signature = (features, arm=None))]
     fn probabilities<'py>(&self, py: Python<'py>, features: Given<'py>, arm: Option<&str>) -> PyResult<Numbers<'py>> {
-        self.evaluate(py, &features, arm, |model, rows, stop| model.probabilities_unless(rows, stop))
+        self.evaluate(py, &features, arm, |model, rows, stop| model.probabilities(rows, stop))
     }
 
-    /// Scaled logits of the classes, a row each.
+    /// Scaled logits of the classes, a row each; of a vote the logarithms of its probabilities.
     #[pyo3(signature = (features, arm=None))]
     fn logits<'py>(&self, py: Python<'py>, features: Given<'py>, arm: Option<&str>) -> PyResult<Numbers<'py>> {
-        self.evaluate(py, &features, arm, |model, rows, stop| model.logits_unless(rows, stop))
+        self.evaluate(py, &features, arm, |model, rows, stop| model.logits(rows, stop))
     }
 
     /// Prediction sets of probabilities, calibrated on the rows that were kept for that: which classes are in each.
@@ -189,8 +189,8 @@ impl Fitted {
         let preprocess = Preprocess::from_json(preprocess).map_err(refuse)?;
         let mut arms = Vec::with_capacity(models.len());
         for (name, bytes) in models {
-            let model = Model::<f32>::from_bytes(&bytes).map_err(refuse)?;
-            let (inputs, outputs) = (model.network().layout().inputs(), model.classes());
+            let model = Predictor::from_bytes(&bytes).map_err(refuse)?;
+            let (inputs, outputs) = (model.inputs(), model.classes());
             if (inputs, outputs) != (preprocess.width(), classes.len()) {
                 return Err(refuse(format!(
                     "the stored model has {inputs} features and {outputs} classes, the rest {} and {}; store it again",

@@ -26,18 +26,18 @@ impl RowViews {
         let (mut margins, mut rivals) = (vec![0.0; rows], vec![0; rows]);
         let (mut weight, mut trained_on) = (vec![1.0; rows], vec![false; rows]);
         let envelope = outcome.envelope_arm()?;
-        let record = &envelope.record;
+        let record = &outcome.training_rows;
         for (at, &row) in train.rows.iter().enumerate() {
             let row = row as usize;
             trained_on[row] = true;
-            (margins[row], rivals[row]) = (record.last_margin[at], record.rival[at]);
-            weight[row] = record.last_weight[at];
+            (margins[row], rivals[row]) = (record.margin[at], record.rival[at]);
+            weight[row] = record.weight[at];
         }
         let others: Vec<usize> = (0..rows).filter(|&row| !trained_on[row]).collect();
         if !others.is_empty() {
             let input = loaded.train.gather(&others)?;
             let rows = outcome.rows.preprocess.transform(&input.features)?;
-            let said = envelope.model.probabilities_unless(Matrix::new(&rows.values, rows.width)?, stop)?;
+            let said = envelope.model.probabilities(Matrix::new(&rows.values, rows.width)?, stop)?;
             for (row, said) in others.into_iter().zip(said.chunks_exact(classes)) {
                 (margins[row], rivals[row]) = margin(said, labels[row] as usize);
             }

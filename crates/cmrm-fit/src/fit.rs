@@ -98,6 +98,7 @@ impl Fit {
         let train = &self.rows.train;
         let mut training_rows = arms.last().map(|arm| TrainingRows::of(&train.data, &arm.record)).unwrap_or_default();
         (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
+        let arms = arms.into_iter().map(Into::into).collect();
         FitOutcome { config: self.config, rows: self.rows, arms, history, training_rows }
     }
 

@@ -5,12 +5,29 @@ use std::sync::Arc;
 use cmrm_data::Fingerprint;
 use cmrm_run::names::{MARGINS, PREPROCESS};
 use cmrm_run::{BASE, Calibration, RunDir, RunInfo, TrainingRows, write_file};
-use cmrm_train::Stop;
 use cmrm_train::train::{EpochStats, Trained};
+use cmrm_train::{Predictor, Stop};
 
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::prepare::Prepared;
+
+/// One arm of a fit that has run.
+#[derive(Debug, Clone)]
+pub struct FittedArm {
+    /// Its name.
+    pub name: String,
+    /// What it predicts with.
+    pub model: Predictor,
+    /// The epoch whose model is kept, from zero; nothing where there were no epochs.
+    pub epoch: Option<usize>,
+}
+
+impl From<Trained<f32>> for FittedArm {
+    fn from(trained: Trained<f32>) -> Self {
+        FittedArm { name: trained.name, model: trained.model.into(), epoch: Some(trained.epoch) }
+    }
+}
 
 /// A fit that has run. [`FitOutcome::summary`] judges the arms, [`FitOutcome::suspects`] shows the rows whose labels look
 /// wrong, [`FitOutcome::report`] has every number of the report; each is computed when it is asked for.
@@ -21,7 +38,7 @@ pub struct FitOutcome {
     /// The rows.
     pub rows: Arc<Prepared>,
     /// The arms, the one to predict with last.
-    pub arms: Vec<Trained<f32>>,
+    pub arms: Vec<FittedArm>,
     /// One entry for each arm and epoch.
     pub history: Vec<EpochStats>,
     /// What training saw of the rows, by the envelope's arm.
@@ -30,22 +47,22 @@ pub struct FitOutcome {
 
 impl FitOutcome {
     /// The arm to predict with: the envelope's, or the only one.
-    pub fn envelope_arm(&self) -> Result<&Trained<f32>> {
+    pub fn envelope_arm(&self) -> Result<&FittedArm> {
         self.arms.last().ok_or_else(|| Error::Internal("a fit without arms".into()))
     }
 
     /// The arm without an envelope, unless it was left out.
-    pub fn base_arm(&self) -> Option<&Trained<f32>> {
+    pub fn base_arm(&self) -> Option<&FittedArm> {
         self.arms.iter().find(|arm| arm.name == BASE)
     }
 
     /// What an arm says of the rows that prediction sets are calibrated on; nothing if none were held back.
-    pub fn calibration(&self, arm: &Trained<f32>, stop: &Stop) -> Result<Option<Calibration>> {
+    pub fn calibration(&self, arm: &FittedArm, stop: &Stop) -> Result<Option<Calibration>> {
         let validation = &self.rows.validation.data;
         if validation.is_empty() {
             return Ok(None);
         }
-        let probabilities = arm.model.probabilities_unless(validation.matrix()?, stop)?;
+        let probabilities = arm.model.probabilities(validation.matrix()?, stop)?;
         Ok(Some(Calibration { probabilities, labels: validation.labels.clone(), classes: validation.classes.len() }))
     }
 

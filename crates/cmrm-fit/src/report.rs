@@ -6,12 +6,12 @@ use cmrm_data::{Dataset, Input};
 use cmrm_report::{Card, Envelope, Report, Sensitivity};
 use cmrm_run::summary::FitSummary;
 use cmrm_run::{Cards, Confidences, FEW_COLUMNS, PICTURE_BYTES, ReportParts, SUSPECTS, fitting};
-use cmrm_train::train::Trained;
+use cmrm_train::Stop;
 use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::kinds::OptimiserKind;
-use crate::outcome::FitOutcome;
+use crate::outcome::{FitOutcome, FittedArm};
 
 impl FitOutcome {
     /// The most suspicious rows, shown as they are in `raw`, from which the rows trained on were made.
@@ -51,8 +51,8 @@ impl FitOutcome {
     }
 }
 
-fn confidences<'a>(arm: &Trained<f32>, train: &'a Dataset, clean: Option<&'a [u32]>) -> Result<Confidences<'a>> {
+fn confidences<'a>(arm: &FittedArm, train: &'a Dataset, clean: Option<&'a [u32]>) -> Result<Confidences<'a>> {
     let mut confidences = Confidences::new(&train.labels, clean);
-    arm.model.each_probabilities(train.matrix()?, |probabilities| confidences.add(probabilities))?;
+    arm.model.each_probabilities(train.matrix()?, &Stop::default(), |probabilities| confidences.add(probabilities))?;
     Ok(confidences)
 }

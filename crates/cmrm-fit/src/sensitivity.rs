@@ -6,12 +6,13 @@ use cmrm::metric::{predicted_classes, wilson};
 use cmrm_data::Dataset;
 use cmrm_report::{Estimate, Sensitivity, Setting};
 use cmrm_run::judge::LEVEL;
-use cmrm_train::train::{Arm, Observer, Trained};
+use cmrm_train::Stop;
+use cmrm_train::train::{Arm, Observer};
 
 use crate::arms::envelope_arm;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
-use crate::outcome::FitOutcome;
+use crate::outcome::{FitOutcome, FittedArm};
 
 /// Values tried besides the run's own. A λ of 0 is the base arm.
 const ALPHAS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
@@ -42,8 +43,8 @@ impl FitOutcome {
         let (judged, judged_by) = self.rows.judged();
         let validation = &self.rows.validation.data;
         let (along_alpha, along_lambda) = arms.split_at(alphas.len());
-        let line = |values: &[f64], own: f64, arms: &[Trained<f32>]| -> Result<Vec<Setting>> {
-            let one = |(&value, arm): (&f64, &Trained<f32>)| {
+        let line = |values: &[f64], own: f64, arms: &[FittedArm]| -> Result<Vec<Setting>> {
+            let one = |(&value, arm): (&f64, &FittedArm)| {
                 Ok(Setting {
                     value,
                     chosen: value == own,
@@ -71,9 +72,9 @@ fn with(values: &[f64], own: f64) -> Vec<f64> {
     all
 }
 
-fn accuracy(arm: &Trained<f32>, data: Option<&Dataset>) -> Result<Option<Estimate>> {
+fn accuracy(arm: &FittedArm, data: Option<&Dataset>) -> Result<Option<Estimate>> {
     let Some(data) = data.filter(|data| !data.is_empty()) else { return Ok(None) };
-    let probabilities = arm.model.probabilities(data.matrix()?)?;
+    let probabilities = arm.model.probabilities(data.matrix()?, &Stop::default())?;
     let predicted = predicted_classes(Matrix::new(&probabilities, data.classes.len())?)?;
     let right = predicted.iter().zip(&data.labels).filter(|(a, b)| a == b).count();
     let interval = wilson(right, data.len(), LEVEL)?;

@@ -8,10 +8,9 @@ use cmrm_run::judge::{LEVEL, compare, mean_interval, measure};
 use cmrm_run::summary::{ArmSummary, DataSummary, FitSummary, Labels, SCHEMA, SetSummary};
 use cmrm_run::{RunInfo, Suspects};
 use cmrm_train::Stop;
-use cmrm_train::train::Trained;
 
 use crate::error::Result;
-use crate::outcome::FitOutcome;
+use crate::outcome::{FitOutcome, FittedArm};
 
 impl FitOutcome {
     /// Judges the arms and sums the fit up. `run` is where it is kept.
@@ -23,7 +22,7 @@ impl FitOutcome {
         for arm in &self.arms {
             let (mut metrics, mut sets) = (Vec::new(), None);
             if let Some(test) = test {
-                let probabilities = arm.model.probabilities(test.matrix()?)?;
+                let probabilities = arm.model.probabilities(test.matrix()?, &Stop::default())?;
                 let probabilities = Matrix::new(&probabilities, test.classes.len())?;
                 metrics = measure(probabilities, &test.labels, config.seed)?;
                 predictions.push(predicted_classes(probabilities)?);
@@ -70,7 +69,7 @@ impl FitOutcome {
     /// Sets for the judged rows, unless those are the rows that would calibrate.
     fn prediction_sets(
         &self,
-        arm: &Trained<f32>,
+        arm: &FittedArm,
         probabilities: Matrix<'_, f32>,
         test: &Dataset,
         labels: Labels,

@@ -20,7 +20,7 @@ impl FitOutcome {
         }
         let history: Vec<&EpochStats> = self.history.iter().filter(|stats| stats.arm == kept.name).collect();
         let accuracy =
-            history.iter().find(|stats| stats.epoch == kept.epoch).and_then(|stats| stats.validation_accuracy);
+            history.iter().find(|stats| Some(stats.epoch) == kept.epoch).and_then(|stats| stats.validation_accuracy);
         let one_class = one_class_accuracy(&self.rows.train.data.labels, &held.labels, held.classes.len());
         let found = [
             learned_by_heart(&self.config, &history, held.len()),

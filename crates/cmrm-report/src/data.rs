@@ -82,8 +82,9 @@ pub struct Arm {
     pub name: String,
     /// Whether it is the base arm.
     pub is_base: bool,
-    /// The epoch whose model is kept, from zero.
-    pub epoch: usize,
+    /// The epoch whose model is kept, from zero; nothing where there were no epochs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<usize>,
     /// Metrics by name.
     pub metrics: Vec<(String, Estimate)>,
     /// Prediction sets, where there were rows to calibrate and to judge.

@@ -18,7 +18,7 @@ fn full() -> Report {
     let arm = |name: &str, is_base: bool, accuracy: f64| Arm {
         name: name.into(),
         is_base,
-        epoch: 9,
+        epoch: Some(9),
         metrics: vec![("accuracy".into(), estimate(accuracy)), ("log_loss".into(), estimate(0.5))],
         sets: Some(Sets { wanted: 0.9, coverage: estimate(0.92), size: estimate(1.3) }),
     };

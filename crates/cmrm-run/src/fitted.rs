@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cmrm_data::preprocess::Preprocess;
-use cmrm_train::Model;
+use cmrm_train::Predictor;
 
 use crate::calibration::Calibration;
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ pub struct Fitted {
     /// How columns become features.
     pub preprocess: Preprocess,
     /// Name and model of each arm.
-    pub arms: Vec<(String, Model<f32>)>,
+    pub arms: Vec<(String, Predictor)>,
 }
 
 /// Which arms of a run are wanted.
@@ -52,10 +52,9 @@ impl Fitted {
         for name in names {
             let path = run.model_file(&name, &info.chosen);
             let bytes = std::fs::read(&path).map_err(|error| Error::reading(&path, &error))?;
-            let model = Model::from_bytes(&bytes).map_err(|error| Error::in_file(&path, error))?;
-            let inputs = model.network().layout().inputs();
+            let model = Predictor::from_bytes(&bytes).map_err(|error| Error::in_file(&path, error))?;
             for (what, expected, found) in
-                [("features", preprocess.width(), inputs), ("classes", info.classes.len(), model.classes())]
+                [("features", preprocess.width(), model.inputs()), ("classes", info.classes.len(), model.classes())]
             {
                 if expected != found {
                     return Err(Error::refused(format!(

@@ -99,8 +99,9 @@ pub struct DataSummary {
 pub struct ArmSummary {
     /// Its name.
     pub name: String,
-    /// The epoch whose model is kept, from zero.
-    pub epoch: usize,
+    /// The epoch whose model is kept, from zero; nothing where there were no epochs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<usize>,
     /// Metrics on the judged rows.
     pub metrics: Vec<Measured>,
     /// Prediction sets, where there were rows to calibrate.

@@ -11,6 +11,7 @@ use cmrm_data::table::ColumnBuilder;
 use cmrm_data::{Column, Kind, LabelOptions, LabelledRows, MissingLabels};
 use cmrm_run::judge::{compare, measure};
 use cmrm_run::{Fitted, Wanted};
+use cmrm_train::Stop;
 
 use crate::args::ReadArgs;
 use crate::evaluation::{ArmEvaluation, ClassEvaluation, Evaluation, Sets};
@@ -95,7 +96,7 @@ fn predict(args: &EvaluateArgs, fitted: &Fitted, rows: &mut NewRows<'_>) -> Resu
     rows.each_block(|block, _| {
         let features = Matrix::new(&block.features, fitted.preprocess.width())?;
         for ((_, model), out) in fitted.arms.iter().zip(&mut probabilities) {
-            out.extend(model.probabilities(features)?);
+            out.extend(model.probabilities(features, &Stop::default())?);
         }
         for label in block.labels.iter().flatten() {
             match label {

@@ -10,6 +10,7 @@ use cmrm::metric::predicted_classes;
 use cmrm_data::Table;
 use cmrm_data::table::{Column, Kind};
 use cmrm_run::{Fitted, Wanted};
+use cmrm_train::Stop;
 use serde_json::json;
 
 use crate::args::ReadArgs;
@@ -164,7 +165,8 @@ impl Job<'_> {
         let classes = &self.fitted.info.classes;
         // `run` has made sure that there is an arm.
         let Some((_, model)) = self.fitted.arms.first() else { return Err(Failure::internal("the run has no arm")) };
-        let probabilities = model.probabilities(Matrix::new(&block.features, self.fitted.preprocess.width())?)?;
+        let rows = Matrix::new(&block.features, self.fitted.preprocess.width())?;
+        let probabilities = model.probabilities(rows, &Stop::default())?;
         let matrix = Matrix::new(&probabilities, classes.len())?;
         let predicted = predicted_classes(matrix)?;
         let numbers = |of: &dyn Fn(&[f32]) -> f64| matrix.iter_rows().map(of).collect::<Vec<f64>>();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::data::Report;
+use crate::data::{Arm, Report};
 use crate::page::escape;
 
 /// How the report was made.
@@ -33,8 +33,8 @@ pub(super) fn origin(report: &Report) -> String {
         "{} for training, {} for validation and calibration, {} for judging, {} without a label",
         sizes.train, sizes.validation, sizes.judged, sizes.unlabelled
     );
-    let epochs: Vec<String> =
-        report.arms.iter().map(|arm| format!("{}: {}", escape(&arm.name), arm.epoch + 1)).collect();
+    let epoch = |arm: &Arm| arm.epoch.map(|epoch| format!("{}: {}", escape(&arm.name), epoch + 1));
+    let epochs: Vec<String> = report.arms.iter().filter_map(epoch).collect();
     for (name, value) in [
         ("rows", rows),
         ("epoch kept", epochs.join(", ")),
@@ -43,7 +43,9 @@ pub(super) fn origin(report: &Report) -> String {
         ("version", format!("cmrm {}", escape(&origin.version))),
         ("fingerprint of the training data", format!("<code>{}</code>", escape(&origin.fingerprint))),
     ] {
-        let _ = writeln!(out, "<tr><th scope=\"row\">{name}</th><td>{value}</td></tr>");
+        if !value.is_empty() {
+            let _ = writeln!(out, "<tr><th scope=\"row\">{name}</th><td>{value}</td></tr>");
+        }
     }
     out += "</tbody></table></div>\n<h3>Settings</h3>\n";
     let _ = writeln!(out, "<pre tabindex=\"0\">{}</pre>", escape(&origin.config));
