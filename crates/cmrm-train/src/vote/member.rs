@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::kernel::KernelMachine;
 use crate::predict::Model;
 use crate::stop::Stop;
+use crate::trees::{Boosting, Forest};
 
 /// A trained learner of any kind.
 #[derive(Debug, Clone)]
@@ -14,6 +15,10 @@ pub enum Member {
     Network(Model<f32>),
     /// A kernel machine.
     Kernel(KernelMachine),
+    /// A random forest.
+    Forest(Forest),
+    /// Gradient boosting.
+    Boosting(Boosting),
 }
 
 impl Member {
@@ -22,6 +27,8 @@ impl Member {
         match self {
             Member::Network(model) => model.network().layout().inputs(),
             Member::Kernel(machine) => machine.inputs(),
+            Member::Forest(forest) => forest.columns().width(),
+            Member::Boosting(boosting) => boosting.columns().width(),
         }
     }
 
@@ -30,6 +37,8 @@ impl Member {
         match self {
             Member::Network(model) => model.classes(),
             Member::Kernel(machine) => machine.classes(),
+            Member::Forest(forest) => forest.classes(),
+            Member::Boosting(boosting) => boosting.classes(),
         }
     }
 
@@ -38,6 +47,8 @@ impl Member {
         match self {
             Member::Network(model) => model.probabilities_unless(x, stop),
             Member::Kernel(machine) => machine.probabilities(x, stop),
+            Member::Forest(forest) => forest.probabilities(x),
+            Member::Boosting(boosting) => boosting.probabilities(x),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::kernel::{KernelHeader, KernelMachine};
 use crate::predict::Model;
 use crate::stored::{NetworkHeader, Stamp, TensorFile};
+use crate::trees::{Boosting, Forest};
 
 /// What the file holds.
 const KIND: &str = "vote";
@@ -37,6 +38,8 @@ struct VoterHeader {
 enum MemberHeader {
     Network(NetworkHeader),
     Kernel(KernelHeader),
+    Forest,
+    Boosting,
 }
 
 fn prefix(voter: usize, copy: usize) -> String {
@@ -82,6 +85,14 @@ fn put_into(member: &Member, prefix: &str, file: &mut TensorFile) -> MemberHeade
     match member {
         Member::Network(model) => MemberHeader::Network(model.put_into(prefix, file)),
         Member::Kernel(machine) => MemberHeader::Kernel(machine.put_into(prefix, file)),
+        Member::Forest(forest) => {
+            forest.put_into(prefix, file);
+            MemberHeader::Forest
+        }
+        Member::Boosting(boosting) => {
+            boosting.put_into(prefix, file);
+            MemberHeader::Boosting
+        }
     }
 }
 
@@ -89,5 +100,7 @@ fn take_from(header: MemberHeader, prefix: &str, file: &TensorFile) -> Result<Me
     Ok(match header {
         MemberHeader::Network(header) => Member::Network(Model::take_from(prefix, header, file)?),
         MemberHeader::Kernel(header) => Member::Kernel(KernelMachine::take_from(prefix, &header, file)?),
+        MemberHeader::Forest => Member::Forest(Forest::take_from(prefix, file)?),
+        MemberHeader::Boosting => Member::Boosting(Boosting::take_from(prefix, file)?),
     })
 }
