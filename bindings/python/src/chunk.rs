@@ -3,8 +3,8 @@
 use cmrm::envelope::Start;
 use cmrm_data::LabelOptions;
 use cmrm_fit::{Fit, FitConfig, FitOutcome, Loaded, Part, Prepared, RowOrder, Split, arms};
-use cmrm_train::{Model, Predictor, Stop};
 use cmrm_train::train::{Term, TrainConfig, Trainer, Waypoint};
+use cmrm_train::{Model, Predictor, Stop};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -31,7 +31,7 @@ pub fn fit_chunk<'py>(
     let (fitted, views) = detached_on(py, task.threads(), move |stop| {
         let config = settings;
         // Every row of a chunk is trained on, once and as it stands; preprocessing is that of the first chunk.
-        let whole = FitConfig { validation_share: 0.0, row_order: RowOrder::Given, ..config.clone() };
+        let whole = FitConfig { validation_share: Some(0.0), row_order: RowOrder::Given, ..config.clone() };
         let weights = loaded.weights.take();
         let mut prepared = match before {
             None => Prepared::new(&whole, &loaded, stop).map_err(refuse)?,

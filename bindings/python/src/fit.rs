@@ -36,9 +36,16 @@ impl<'py> Task<'py> {
         Ok(config)
     }
 
+    /// The settings of a search, checked.
+    pub fn config_to_search(&self) -> PyResult<FitConfig> {
+        let config = self.settings()?.for_one_model("a search for settings").map_err(refuse)?;
+        config.check().map_err(refuse)?;
+        Ok(config)
+    }
+
     /// The settings of a training in chunks, checked.
     pub fn config_in_passes(&self) -> PyResult<FitConfig> {
-        let config = self.settings()?.in_passes();
+        let config = self.settings()?.for_one_model("partial_fit").map_err(refuse)?.in_passes();
         config.check().map_err(refuse)?;
         Ok(config)
     }

@@ -25,7 +25,7 @@ pub struct Wanted {
 /// Searches: the best settings as JSON, and where every setting stands.
 #[pyfunction]
 pub fn search_settings<'py>(py: Python<'py>, task: Task<'py>, wanted: Wanted) -> PyResult<Bound<'py, PyDict>> {
-    let (config, loaded, tell) = (task.config()?, task.loaded()?, task.tell(py));
+    let (config, loaded, tell) = (task.config_to_search()?, task.loaded()?, task.tell(py));
     let mut space: Space = serde_json::from_str(&wanted.space).map_err(|error| refuse(format!("space: {error}")))?;
     let losses = wanted.losses.iter().map(|loss| loss.parse()).collect::<Result<_, String>>();
     space.losses = losses.map_err(|error| refuse(format!("losses: {error}")))?;

@@ -102,9 +102,12 @@ pub struct FitArgs {
     /// Share of the rows to test on, with their original labels [default: 0.2 with --noise and no test data, else 0].
     #[arg(long, value_name = "SHARE")]
     pub test_share: Option<f64>,
-    /// Share of the training rows held out for validation and calibration [default: 0.1].
+    /// Share of the training rows held out for validation and calibration [default: 0.1; 0 for auto, forest, boosting and kernel, which judge rows by models that have not seen them].
     #[arg(long, value_name = "SHARE")]
     pub validation_share: Option<f64>,
+    /// Seconds that auto, forest, boosting and kernel may take [default: as long as they need].
+    #[arg(long, value_name = "SECONDS")]
+    pub budget: Option<f64>,
     /// Use the paper's form for two classes: one threshold per class.
     #[arg(long)]
     pub class_conditional: bool,
@@ -147,8 +150,9 @@ pub struct ModelArgs {
     /// Base loss: cross-entropy, focal, focal:GAMMA, gce, gce:Q, sce, label-smoothing, label-smoothing:EPSILON, elr, elr:LAMBDA, ldam, hinge or logistic [default: cross-entropy].
     #[arg(long)]
     pub loss: Option<LossConfig>,
-    /// Model [default: mlp].
-    #[arg(long)]
+    /// Model: auto (a vote of several learners), forest, boosting, kernel (a kernel machine), mlp (a neural network), linear, svm
+    /// (linear, two classes) or cosine (of features and class vectors) [default: mlp].
+    #[arg(long, hide_possible_values = true)]
     pub model: Option<ModelKind>,
     /// Widths of the hidden layers [default: 128,64].
     #[arg(long, value_delimiter = ',')]

@@ -30,8 +30,8 @@ pub fn resolve(args: &FitArgs, own: Option<&FitConfig>) -> Result<FitConfig> {
         (None, Some(own)) => own.clone(),
         (file, _) => read_or_default(file.as_deref())?,
     };
-    set!(config, args, data, validation_share);
-    set_optional!(config, args, test, noise, test_share);
+    set!(config, args, data);
+    set_optional!(config, args, test, noise, test_share, validation_share, budget);
     config.base &= !args.no_base;
     config.class_conditional |= args.class_conditional;
     apply(&mut config, &args.read, &args.model);
@@ -50,6 +50,7 @@ pub fn resolve_for(data: &str, read: &ReadArgs, model: &ModelArgs) -> Result<Fit
     let mut config = read_or_default(model.config.as_deref())?;
     config.data = data.to_owned();
     apply(&mut config, read, model);
+    let config = config.for_one_model("--folds")?;
     check(&config)?;
     Ok(config)
 }
@@ -62,12 +63,12 @@ fn read_or_default(file: Option<&Path>) -> Result<FitConfig> {
 fn apply(config: &mut FitConfig, read: &ReadArgs, model: &ModelArgs) {
     set_optional!(config, read, label, labels, id, delimiter);
     config.no_header |= read.no_header;
-    set!(config, model, preset, loss, model, hidden, tolerance, batch, learning_rate, seed);
+    set!(config, model, preset, loss, hidden, tolerance, batch, learning_rate, seed);
     if model.epochs.is_some() || model.steps.is_some() {
         // Either says how long; a flag takes the place of whichever the file has.
         (config.epochs, config.steps) = (model.epochs, model.steps);
     }
-    set_optional!(config, model, lambda, alpha, temperature, start, optimiser, l2, keep, patience);
+    set_optional!(config, model, model, lambda, alpha, temperature, start, optimiser, l2, keep, patience);
     config.hold_out_unlabelled |= model.hold_out_unlabelled;
     if model.impute {
         config.preprocess.missing = MissingCells::Impute;

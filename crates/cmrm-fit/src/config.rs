@@ -49,8 +49,10 @@ pub struct FitConfig {
     /// Share of the rows to test on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_share: Option<f64>,
-    /// Share of the training rows for validation and calibration.
-    pub validation_share: f64,
+    /// Share of the training rows for validation and calibration; that of the model if absent
+    /// ([`FitConfig::validation_share`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation_share: Option<f64>,
     /// Where the settings of the envelope come from.
     pub preset: Preset,
     /// Weight of the envelope, over the preset.
@@ -90,8 +92,12 @@ pub struct FitConfig {
     pub class_conditional: bool,
     /// Whether the base arm is trained too.
     pub base: bool,
-    /// The model.
-    pub model: ModelKind,
+    /// The model; as the other settings have it if absent ([`FitConfig::model`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelKind>,
+    /// Seconds that a vote of learners may take; as many as it needs if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
     /// Widths of the hidden layers.
     pub hidden: Vec<usize>,
     /// Share of hidden units dropped in a step.
@@ -157,7 +163,7 @@ impl Default for FitConfig {
             noise: None,
             row_order: RowOrder::Given,
             test_share: None,
-            validation_share: 0.1,
+            validation_share: None,
             preset: Preset::Robust,
             lambda: None,
             alpha: None,
@@ -172,7 +178,8 @@ impl Default for FitConfig {
             limit: None,
             class_conditional: false,
             base: true,
-            model: ModelKind::Mlp,
+            model: None,
+            budget: None,
             hidden: vec![128, 64],
             dropout: 0.0,
             optimiser: None,
@@ -217,79 +224,6 @@ impl FitConfig {
         toml::to_string(&self.resolved()).map_err(|error| Error::Internal(format!("settings as TOML: {error}")))
     }
 
-    /// Refuses settings that cannot work.
-    pub fn check(&self) -> Result<()> {
-        for (name, share) in [("validation-share", Some(self.validation_share)), ("test-share", self.test_share)] {
-            if let Some(share) = share
-                && !(0.0..1.0).contains(&share)
-            {
-                return Err(Error::refused(format!("{name} = {share} is out of range: expected 0 to below 1")));
-            }
-        }
-        if self.test.is_some() && self.test_share.is_some_and(|share| share > 0.0) {
-            return Err(Error::refused("both a test file and a test-share are given; leave one out"));
-        }
-        if let (Some(epochs), Some(steps)) = (self.epochs, self.steps) {
-            return Err(Error::refused(format!("both epochs = {epochs} and steps = {steps} are given; leave one out")));
-        }
-        if let (Some(Keep::Last), Some(patience)) = (self.keep, self.patience) {
-            return Err(Error::refused(format!(
-                "patience = {patience} keeps the best epoch, which keep = \"last\" forbids; leave one out"
-            )));
-        }
-        if self.steps == Some(0) {
-            return Err(Error::refused("steps = 0 is out of range: expected at least 1"));
-        }
-        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
-            let found = self.tolerance;
-            return Err(Error::refused(format!(
-                "tolerance = {found} is out of range: expected a finite number, 0 or more"
-            )));
-        }
-        if self.optimiser() == OptimiserKind::Lbfgs && self.dropout > 0.0 {
-            return Err(Error::refused(format!(
-                "dropout = {} is not supported by L-BFGS, which needs a fixed objective; leave it out, or set the optimiser to \
-                 adam",
-                self.dropout
-            )));
-        }
-        if self.optimiser() == OptimiserKind::Lbfgs && matches!(self.loss, LossConfig::Elr { .. }) {
-            return Err(Error::refused(
-                "the loss elr is not supported by L-BFGS, which needs a fixed objective: the targets of elr move while it \
-                 trains; set the optimiser to adam, or choose another loss",
-            ));
-        }
-        self.envelope().validate()?;
-        self.train_config().validate()?;
-        Ok(())
-    }
-
-    /// A word on settings that work, but hardly ever well or not as they may be meant.
-    pub fn advice(&self) -> Option<String> {
-        if self.optimiser() != OptimiserKind::Lbfgs {
-            return None;
-        }
-        if self.l2() == Some(0.0) {
-            return Some("without a penalty, L-BFGS memorises wrong labels; try l2 = 0.01".into());
-        }
-        let usual = FitConfig::default();
-        let unused: Vec<&str> = [
-            ("learning-rate", self.learning_rate != usual.learning_rate),
-            ("batch", self.batch != usual.batch),
-            ("steps", self.steps.is_some()),
-            ("schedule", self.schedule.as_ref().is_some_and(|schedule| *schedule != ScheduleConfig::default())),
-            ("weight-decay", self.weight_decay.is_some_and(|decay| decay > 0.0)),
-            ("clip-norm", self.clip_norm != usual.clip_norm),
-        ]
-        .into_iter()
-        .filter_map(|(name, changed)| changed.then_some(name))
-        .collect();
-        (!unused.is_empty()).then(|| {
-            let unused = unused.join(", ");
-            format!("L-BFGS takes all rows at once and ignores {unused}; these settings are for other optimisers, such as adam")
-        })
-    }
-
     /// Share of the rows to test on.
     pub fn test_share(&self, has_test: bool) -> f64 {
         self.test_share.unwrap_or(if self.noise.is_some() && !has_test { 0.2 } else { 0.0 })
@@ -330,11 +264,12 @@ impl FitConfig {
 
     /// What the engine takes.
     pub fn train_config(&self) -> TrainConfig {
-        let (hidden, head, init) = match self.model {
-            ModelKind::Mlp => (self.hidden.clone(), Head::Linear, Init::Kaiming),
+        let (hidden, head, init) = match self.model() {
             ModelKind::Linear => (Vec::new(), Head::Linear, Init::Zeros),
             ModelKind::Svm => (Vec::new(), Head::Score, Init::Zeros),
             ModelKind::Cosine => (Vec::new(), Head::Cosine, Init::Kaiming),
+            // Of a vote, its network.
+            _ => (self.hidden.clone(), Head::Linear, Init::Kaiming),
         };
         let weight_decay = self.weight_decay();
         let optimiser = match self.optimiser() {

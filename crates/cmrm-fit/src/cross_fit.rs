@@ -143,7 +143,7 @@ impl<'a> CrossFit<'a> {
         let asked = self.config.keep();
         let labels = &self.labelled.labels;
         let own: Vec<u32> = outside.iter().map(|&row| labels.indices[row]).collect();
-        let share = if asked == Some(Keep::Last) { 0.0 } else { self.config.validation_share };
+        let share = if asked == Some(Keep::Last) { 0.0 } else { self.config.validation_share() };
         let split = draw(&own, &labels.classes, 0.0, share, self.config.seed)?;
         // Nothing but the choice needs them here: too few to choose by are better learned from.
         if asked.is_none() && split.validation.len() < ENOUGH_TO_CHOOSE {

@@ -37,6 +37,12 @@ const NETWORK_FADE: Fade = Fade { margin: -0.3, share: 0.1 };
 /// about 500 rows has them.
 pub(crate) const ENOUGH_TO_CHOOSE: usize = 50;
 
+/// The model where neither it nor a setting that only a network or a linear model has is given.
+const USUAL_MODEL: ModelKind = ModelKind::Mlp;
+/// Share of the rows held back to choose the epoch and to calibrate by. A vote is judged and calibrated by out-of-sample
+/// probabilities of the rows that it learns from, and holds none back.
+const VALIDATION_SHARE: f64 = 0.1;
+
 /// Steps of the optimiser where neither these nor epochs are given.
 const STEPS: usize = 2000;
 /// Fewest epochs that steps become: a large table is seen more than once or twice, so that the envelope has passes to act in.
@@ -53,6 +59,21 @@ const PASSES: usize = 40;
 const TO_THE_OPTIMUM: Defaults = Defaults { optimiser: OptimiserKind::Lbfgs, epochs: Some(1000), l2: None };
 
 impl FitConfig {
+    /// The model. Whoever sets what only a network or a linear model has means a network.
+    pub fn model(&self) -> ModelKind {
+        self.model.unwrap_or(if self.network_setting().is_some() { ModelKind::Mlp } else { USUAL_MODEL })
+    }
+
+    /// Whether the model is a vote of learners ([`ModelKind::is_vote`]).
+    pub fn is_vote(&self) -> bool {
+        self.model().is_vote()
+    }
+
+    /// Share of the training rows for validation and calibration.
+    pub fn validation_share(&self) -> f64 {
+        self.validation_share.unwrap_or(if self.is_vote() { 0.0 } else { VALIDATION_SHARE })
+    }
+
     /// The optimiser.
     pub fn optimiser(&self) -> OptimiserKind {
         self.optimiser.unwrap_or(self.defaults().optimiser)
@@ -91,7 +112,7 @@ impl FitConfig {
 
     /// Decay of the weights in a step.
     pub fn weight_decay(&self) -> f64 {
-        let decays = self.model == ModelKind::Mlp && self.optimiser() == OptimiserKind::Adamw;
+        let decays = self.model() == ModelKind::Mlp && self.optimiser() == OptimiserKind::Adamw;
         self.weight_decay.unwrap_or(if decays { DECAY } else { 0.0 })
     }
 
@@ -116,6 +137,11 @@ impl FitConfig {
 
     /// The same settings with everything that needs no rows decided.
     pub fn resolved(&self) -> FitConfig {
+        let (model, validation_share) = (Some(self.model()), Some(self.validation_share()));
+        let decided = FitConfig { model, validation_share, ..self.clone() };
+        if self.is_vote() {
+            return decided;
+        }
         FitConfig {
             optimiser: Some(self.optimiser()),
             epochs: self.epochs(),
@@ -129,7 +155,7 @@ impl FitConfig {
             } else {
                 Some(self.schedule())
             },
-            ..self.clone()
+            ..decided
         }
     }
 
@@ -137,6 +163,11 @@ impl FitConfig {
     /// whole epochs, and the best of these is kept where there are rows enough to tell.
     #[must_use]
     pub fn for_rows(&self, train: usize, validation: usize) -> FitConfig {
+        // Decided first: what follows are settings of a network.
+        let decided = FitConfig { model: Some(self.model()), ..self.clone() };
+        if self.is_vote() {
+            return decided;
+        }
         let batches = if self.batch == 0 { 1 } else { train.div_ceil(self.batch).max(1) };
         let of_steps = |steps: usize| steps.div_ceil(batches).clamp(FEWEST_EPOCHS, MOST_EPOCHS);
         let of_rows = if validation >= ENOUGH_TO_CHOOSE { Keep::Best } else { Keep::Last };
@@ -144,7 +175,7 @@ impl FitConfig {
             epochs: self.epochs().or(self.steps().map(of_steps)),
             steps: None,
             keep: self.keep().or(Some(of_rows)),
-            ..self.clone()
+            ..decided
         }
     }
 
@@ -169,10 +200,10 @@ impl FitConfig {
     /// trained in passes.
     fn defaults(&self) -> Defaults {
         let fixed_and_smooth = !matches!(self.loss, LossConfig::Hinge | LossConfig::Elr { .. });
-        let smooth = self.model == ModelKind::Linear && fixed_and_smooth;
+        let smooth = self.model() == ModelKind::Linear && fixed_and_smooth;
         match self.optimiser {
             None | Some(OptimiserKind::Lbfgs) if smooth => TO_THE_OPTIMUM,
-            None if self.model == ModelKind::Mlp => NETWORK,
+            None if self.model() == ModelKind::Mlp => NETWORK,
             Some(OptimiserKind::Lbfgs) => Defaults { epochs: Some(PASSES), ..IN_PASSES },
             _ => IN_PASSES,
         }

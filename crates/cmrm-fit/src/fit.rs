@@ -32,7 +32,7 @@ impl Fit {
     pub fn new(config: &FitConfig, loaded: &Loaded, stop: &Stop) -> Result<Self> {
         let rows = Prepared::new(config, loaded, stop)?;
         let classes = rows.train.data.classes.len();
-        if classes != 2 && config.model == ModelKind::Svm {
+        if classes != 2 && config.model() == ModelKind::Svm {
             return Err(Error::refused(format!(
                 "the model svm needs two classes, the data has {classes}; use the model linear"
             )));

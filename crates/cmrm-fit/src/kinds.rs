@@ -7,7 +7,15 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelKind {
-    /// Hidden layers with ReLU.
+    /// Several learners, chosen by out-of-sample observed labels, that vote.
+    Auto,
+    /// Random forest.
+    Forest,
+    /// Gradient boosting on trees.
+    Boosting,
+    /// Kernel machine.
+    Kernel,
+    /// Neural network: hidden layers with ReLU.
     Mlp,
     /// Linear softmax.
     Linear,
@@ -15,6 +23,28 @@ pub enum ModelKind {
     Svm,
     /// Cosine of features and class vectors.
     Cosine,
+}
+
+impl ModelKind {
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            ModelKind::Auto => "auto",
+            ModelKind::Forest => "forest",
+            ModelKind::Boosting => "boosting",
+            ModelKind::Kernel => "kernel",
+            ModelKind::Mlp => "mlp",
+            ModelKind::Linear => "linear",
+            ModelKind::Svm => "svm",
+            ModelKind::Cosine => "cosine",
+        }
+    }
+
+    /// Whether it is a vote of learners that out-of-sample probabilities judge, rather than one network or linear model
+    /// trained in epochs. A forest is a vote of one learner.
+    pub fn is_vote(self) -> bool {
+        matches!(self, ModelKind::Auto | ModelKind::Forest | ModelKind::Boosting | ModelKind::Kernel)
+    }
 }
 
 /// Which optimiser.

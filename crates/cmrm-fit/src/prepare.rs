@@ -73,7 +73,7 @@ impl Prepared {
         let labelled = encode_labels(config, &input, loaded.classes.as_ref())?;
         let LabelledRows { labels, rows, unlabelled } = &labelled;
         let test_share = config.test_share(loaded.test.is_some());
-        let split = draw(&labels.indices, &labels.classes, test_share, config.validation_share, config.seed)
+        let split = draw(&labels.indices, &labels.classes, test_share, config.validation_share(), config.seed)
             .map_err(|error| error.in_data(&loaded.train.source))?;
         stop.check()?;
         // An error names a row; where rows were moved, it is looked for again where they are in the data.

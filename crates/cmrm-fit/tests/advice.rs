@@ -12,7 +12,7 @@ fn lbfgs_without_a_penalty_is_told_to_take_one() {
 
 #[test]
 fn settings_that_lbfgs_ignores_are_named() {
-    let linear = FitConfig { model: ModelKind::Linear, ..FitConfig::default() };
+    let linear = FitConfig { model: Some(ModelKind::Linear), ..FitConfig::default() };
     assert_eq!(linear.advice(), None);
     let changed = FitConfig { learning_rate: 0.02, batch: 64, ..linear };
     assert!(changed.advice().is_some_and(|word| word.contains("ignores learning-rate, batch;")));

@@ -8,7 +8,7 @@ use cmrm_train::schedule::ScheduleConfig;
 use cmrm_train::train::{Method, Selection, Term};
 
 fn of(model: ModelKind) -> FitConfig {
-    FitConfig { model, ..FitConfig::default() }
+    FitConfig { model: Some(model), ..FitConfig::default() }
 }
 
 /// Optimiser, epochs, steps, penalty.
@@ -209,4 +209,92 @@ fn a_weight_of_zero_turns_thresholds_by_class_off_too() {
         }
     };
     assert_eq!([weight(None), weight(Some(0.0)), weight(Some(0.5))], [1.0, 0.0, 0.5]);
+}
+
+#[test]
+fn whoever_sets_what_only_a_network_has_means_a_network_and_a_vote_has_none_of_it() {
+    let vote = of(ModelKind::Auto);
+    assert_eq!(
+        (FitConfig::default().is_vote(), vote.is_vote()),
+        (FitConfig::default().model() == ModelKind::Auto, true)
+    );
+    vote.check().unwrap();
+    // Each of them alone, as a file has it.
+    for text in [
+        "lambda = 1.0",
+        "alpha = 0.5",
+        "temperature = 0.2",
+        "start = 0.5",
+        "filter = \"hard\"",
+        "scope = \"class\"",
+        "ceiling = 0.0",
+        "scale = \"fixed\"",
+        "filter-base = true",
+        "running = 0.9",
+        "limit = 0.5",
+        "fade = { margin = -0.3, share = 0.1 }",
+        "preset = \"paper\"",
+        "class-conditional = true",
+        "hidden = [8]",
+        "dropout = 0.1",
+        "optimiser = \"adam\"",
+        "learning-rate = 0.01",
+        "epochs = 3",
+        "steps = 30",
+        "tolerance = 0.1",
+        "batch = 8",
+        "l2 = 0.1",
+        "weight-decay = 0.1",
+        "clip-norm = 1.0",
+        "keep = \"last\"",
+        "patience = 3",
+        "loss = { name = \"gce\", q = 0.5 }",
+        "schedule = { kind = \"constant\" }",
+    ] {
+        let config = FitConfig::from_toml(text).unwrap();
+        assert_eq!(config.model(), ModelKind::Mlp, "{text}");
+        assert_eq!(config.validation_share(), 0.1, "{text}");
+        let refused = FitConfig { model: vote.model, ..config }.check().unwrap_err().to_string();
+        let name = text.split(' ').next().unwrap();
+        assert!(refused.starts_with(&format!("{name} is a setting of a network")), "{refused}");
+        assert!(refused.contains("the model auto") && refused.contains("set the model to mlp"), "{refused}");
+    }
+    // What a vote has too.
+    let more = "balance-classes = true\nseed = 3\nbase = false\nvalidation-share = 0.2\nbudget = 9.5";
+    let more = FitConfig { model: vote.model, ..FitConfig::from_toml(more).unwrap() };
+    more.check().unwrap();
+    assert_eq!((more.validation_share(), vote.validation_share()), (0.2, 0.0));
+}
+
+#[test]
+fn a_vote_is_written_down_as_one_and_rows_decide_nothing_of_it() {
+    for model in [ModelKind::Auto, ModelKind::Forest, ModelKind::Boosting, ModelKind::Kernel] {
+        let decided = of(model).for_rows(900, 100);
+        assert_eq!(decided, of(model));
+        let text = decided.to_toml().unwrap();
+        assert!(text.contains(&format!("model = \"{}\"\n", model.name())), "{text}");
+        let back = FitConfig::from_toml(&text).unwrap();
+        back.check().unwrap();
+        assert_eq!((back.model(), back.to_toml().unwrap()), (model, text));
+    }
+    let text = FitConfig { epochs: Some(3), ..FitConfig::default() }.for_rows(900, 100).to_toml().unwrap();
+    assert!(text.contains("model = \"mlp\"\n") && text.contains("validation-share = 0.1\n"), "{text}");
+}
+
+#[test]
+fn a_budget_is_a_votes_and_one_model_is_not_a_vote() {
+    let with = |model, budget| FitConfig { model, budget: Some(budget), ..FitConfig::default() }.check();
+    with(Some(ModelKind::Forest), 0.5).unwrap();
+    for (model, budget, words) in [
+        (Some(ModelKind::Auto), 0.0, "budget = 0 is out of range"),
+        (Some(ModelKind::Auto), f64::NAN, "budget = NaN is out of range"),
+        (Some(ModelKind::Linear), 9.0, "budget = 9 limits the time of a vote"),
+    ] {
+        let refused = with(model, budget).unwrap_err().to_string();
+        assert!(refused.starts_with(words), "{refused}");
+    }
+    assert_eq!(FitConfig::default().for_one_model("a search").unwrap(), of(ModelKind::Mlp));
+    assert_eq!(of(ModelKind::Svm).for_one_model("a search").unwrap(), of(ModelKind::Svm));
+    let refused = of(ModelKind::Kernel).for_one_model("a search").unwrap_err().to_string();
+    assert!(refused.starts_with("a search needs a single network") && refused.contains("kernel"), "{refused}");
 }

@@ -34,7 +34,7 @@ fn prepare(config: &FitConfig, loaded: &Loaded) -> Result<Prepared> {
 
 /// All rows to train on.
 fn whole(loaded: &Loaded) -> Part {
-    prepare(&FitConfig { validation_share: 0.0, ..config(RowOrder::Given) }, loaded).unwrap().train
+    prepare(&FitConfig { validation_share: Some(0.0), ..config(RowOrder::Given) }, loaded).unwrap().train
 }
 
 fn shuffled() -> Vec<usize> {

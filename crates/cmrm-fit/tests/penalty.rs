@@ -29,7 +29,7 @@ fn chosen(config: &FitConfig, examples: Examples<'_, f32>) -> f64 {
 }
 
 fn linear() -> FitConfig {
-    FitConfig { model: ModelKind::Linear, ..FitConfig::default() }
+    FitConfig { model: Some(ModelKind::Linear), ..FitConfig::default() }
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn is_wrong(row: usize) -> bool {
 
 /// The best accuracy by observed labels over two folds.
 fn best(weights: Option<Vec<f32>>) -> f64 {
-    let config = FitConfig { model: ModelKind::Linear, l2: Some(0.01), ..FitConfig::default() };
+    let config = FitConfig { model: Some(ModelKind::Linear), l2: Some(0.01), ..FitConfig::default() };
     let fit = Fit::new(&config, &loaded(weights), &Stop::default()).unwrap().to_search().unwrap();
     let candidates = auto_candidates(&config).unwrap();
     let folds = SearchConfig { folds: 2, finalists: candidates.len(), ..SearchConfig::default() };
@@ -52,7 +52,7 @@ fn rows_of_little_weight_hardly_count() {
 #[test]
 fn a_search_sees_the_rows_to_train_and_validate_on_in_their_order() {
     let weights: Vec<f32> = (0..ROWS).map(|row| 0.5 + row as f32 / ROWS as f32).collect();
-    let config = FitConfig { test_share: Some(0.2), validation_share: 0.25, ..FitConfig::default() };
+    let config = FitConfig { test_share: Some(0.2), validation_share: Some(0.25), ..FitConfig::default() };
     let fit = Fit::new(&config, &loaded(Some(weights.clone())), &Stop::default()).unwrap();
     let searched = fit.to_search().unwrap();
     let part = &searched.rows().train;

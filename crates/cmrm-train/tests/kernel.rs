@@ -11,7 +11,8 @@ use cmrm_train::{Predictor, Stop};
 fn ring(rows: usize, seed: u64) -> (Vec<f32>, Vec<u32>) {
     let mut rng = Rng::new(seed, 7);
     let x: Vec<f32> = (0..2 * rows).map(|_| rng.normal() as f32).collect();
-    let labels = x.chunks_exact(2).map(|p| u32::from((0.7..1.6).contains(&(p[0] * p[0] + p[1] * p[1]).sqrt()))).collect();
+    let labels =
+        x.chunks_exact(2).map(|p| u32::from((0.7..1.6).contains(&(p[0] * p[0] + p[1] * p[1]).sqrt()))).collect();
     (x, labels)
 }
 

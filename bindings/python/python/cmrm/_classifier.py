@@ -20,7 +20,10 @@ class CMRMClassifier(FittedClassifier):
 
     Parameters
     ----------
-    model : ``mlp``, ``linear``, ``svm`` (two classes, with ``loss="hinge"``) or ``cosine``
+    model : ``mlp``, ``linear``, ``svm`` (two classes, with ``loss="hinge"``) or ``cosine``; ``forest``, ``boosting`` or
+        ``kernel``; or ``auto``, a vote of several learners. None is ``mlp``. :meth:`partial_fit` takes the first four.
+        The other four judge rows by models that have not seen them, and have none of the settings from ``hidden`` to
+        ``steps``, ``tol`` to ``clip_norm``, ``keep`` or ``patience``
     hidden : widths of the hidden layers of ``mlp``
     loss : base loss: ``cross-entropy``, ``focal``, ``gce``, ``sce``, ``label-smoothing``, ``elr``, ``ldam``, ``hinge`` or
         ``logistic``, optionally with its parameter, as in ``gce:0.5``
@@ -50,7 +53,10 @@ class CMRMClassifier(FittedClassifier):
         with ``lbfgs``; :meth:`partial_fit` keeps the last
     patience : keep the best epoch, and stop after this many epochs without a better one, counted from the start of the
         envelope; None and 0 never stop early
-    validation_share : share of the rows held out to choose the epoch and to calibrate :meth:`predict_set`
+    validation_share : share of the rows held out to choose the epoch and to calibrate :meth:`predict_set`; None is 0.1, and 0
+        for ``auto``, ``forest``, ``boosting`` and ``kernel``, which calibrate on the rows they learn from, judged by models that
+        have not seen them
+    budget : seconds that ``auto``, ``forest``, ``boosting`` and ``kernel`` may take; None takes as long as they need
     standardise : scale numeric columns to mean zero and variance one
     impute : fill in missing cells and NaN instead of refusing them
     base : also train a base arm without the envelope, for comparison in :meth:`report`
@@ -89,7 +95,7 @@ class CMRMClassifier(FittedClassifier):
     def __init__(
         self,
         *,
-        model="mlp",
+        model=None,
         hidden=(128, 64),
         loss="cross-entropy",
         preset="robust",
@@ -112,10 +118,11 @@ class CMRMClassifier(FittedClassifier):
         balance_classes=False,
         keep=None,
         patience=None,
-        validation_share=0.1,
+        validation_share=None,
         standardise=True,
         impute=False,
         base=False,
+        budget=None,
         row_order="content",
         keep_data=True,
         random_state=0,
@@ -149,6 +156,7 @@ class CMRMClassifier(FittedClassifier):
         self.standardise = standardise
         self.impute = impute
         self.base = base
+        self.budget = budget
         self.row_order = row_order
         self.keep_data = keep_data
         self.random_state = random_state

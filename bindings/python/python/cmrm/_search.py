@@ -24,6 +24,7 @@ class CMRMClassifierCV(FittedClassifier):
         ``posterior`` or ``agreement``
     presets, lambdas, alphas, temperatures, losses, learning_rates, l2s, epoch_counts : values to try; None for the
         default lists of ``cmrm tune``
+    model : ``mlp`` (the default, None), ``linear``, ``svm`` or ``cosine``
     others : as in :class:`CMRMClassifier`
 
     Attributes
@@ -54,7 +55,7 @@ class CMRMClassifierCV(FittedClassifier):
         learning_rates=None,
         l2s=None,
         epoch_counts=None,
-        model="mlp",
+        model=None,
         hidden=(128, 64),
         loss="cross-entropy",
         preset="robust",
@@ -75,7 +76,7 @@ class CMRMClassifierCV(FittedClassifier):
         clip_norm=None,
         balance_classes=False,
         keep=None,
-        validation_share=0.1,
+        validation_share=None,
         standardise=True,
         impute=False,
         base=False,
@@ -131,7 +132,7 @@ class CMRMClassifierCV(FittedClassifier):
         rows, y = self._labelled_rows(X, y, reset=True)
         codes = self._encode(y)
         # What a search cannot vary, and one seed for search and fit.
-        fixed = {"patience": None, "class_conditional": False}
+        fixed: dict[str, Any] = {"patience": None, "class_conditional": False, "budget": None}
         task = self._task(rows, codes, sample_weight, **fixed)
         fixed["random_state"] = json.loads(task["config"])["seed"]
         found = _native.search_settings(task, self._wanted())

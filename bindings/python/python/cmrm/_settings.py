@@ -11,7 +11,7 @@ from ._arrays import seed_of
 
 # Parameter → key of the settings, and what it may be.
 _KEYS: dict[str, tuple[str, str]] = {
-    "model": ("model", "text"),
+    "model": ("model", "text or None"),
     "hidden": ("hidden", "whole numbers"),
     "dropout": ("dropout", "number"),
     "preset": ("preset", "text"),
@@ -32,7 +32,8 @@ _KEYS: dict[str, tuple[str, str]] = {
     "balance_classes": ("balance-classes", "boolean"),
     "keep": ("keep", "text or None"),
     "patience": ("patience", "whole number or None"),
-    "validation_share": ("validation-share", "number"),
+    "validation_share": ("validation-share", "number or None"),
+    "budget": ("budget", "number or None"),
     "base": ("base", "boolean"),
     "row_order": ("row-order", "text"),
 }

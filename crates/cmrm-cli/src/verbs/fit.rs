@@ -24,6 +24,11 @@ use crate::tuning::run_search;
 pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     let begun = resume::begun(&args, Begun::Fit)?;
     let mut config = config::resolve(&args, begun.as_ref().map(|(_, own)| own))?;
+    for (flag, given) in [("--auto", args.auto), ("--sensitivity", args.sensitivity)] {
+        if given {
+            config = config.for_one_model(flag)?;
+        }
+    }
     if args.dry_run {
         terminal.data(config.to_toml()?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);

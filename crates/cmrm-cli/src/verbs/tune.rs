@@ -65,7 +65,8 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
         return Err(Failure::input(format!("--folds {folds} is out of range: expected 1 to 100")));
     }
     let begun = resume::begun(&args.fit, Begun::Search)?;
-    let mut config = config::resolve(&args.fit, begun.as_ref().map(|(_, own)| own))?;
+    let config = config::resolve(&args.fit, begun.as_ref().map(|(_, own)| own))?;
+    let mut config = config.for_one_model("a search for settings")?;
     let before = begun.as_ref().map(|(folder, _)| SearchInfo::read(folder)).transpose()?.flatten();
     let mut info = SearchInfo::asked(&args, config.seed, before.as_ref());
     if args.hold_out.is_some() && info.folds > 1 {

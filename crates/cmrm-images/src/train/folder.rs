@@ -65,7 +65,12 @@ pub fn write_run(run: &RunDir, spec: &RunSpec, set: &ImageSet, training: &Traini
             wrong_share: rows.wrong.as_ref().map(|_| observed.flipped.len() as f64 / rows.len() as f64),
         },
         judged_by: Labels::Clean,
-        arms: vec![ArmSummary { name: spec.arm_in_reports().into(), epoch: Some(spec.epochs - 1), metrics, sets: None }],
+        arms: vec![ArmSummary {
+            name: spec.arm_in_reports().into(),
+            epoch: Some(spec.epochs - 1),
+            metrics,
+            sets: None,
+        }],
         difference: None,
         suspects: Suspects::find(&rows),
         warnings: Vec::new(),

@@ -61,7 +61,7 @@ pub fn groups(config: &FitConfig, names: &[&str]) -> Vec<Vec<Arm>> {
 /// The preset as it was before the filter acted on the base loss, with the weight that each model had.
 fn before(config: &FitConfig) -> EnvelopeConfig {
     EnvelopeConfig {
-        lambda: if config.model == ModelKind::Linear { 3.0 } else { 10.0 },
+        lambda: if config.model() == ModelKind::Linear { 3.0 } else { 10.0 },
         alpha: 0.5,
         temperature: 0.2,
         start: Start::Fraction(0.25),

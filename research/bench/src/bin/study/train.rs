@@ -51,8 +51,8 @@ pub struct ArmResult {
 pub fn train(cell: &Cell<'_>, names: &[&str]) -> Result<CellResult> {
     let start = (Instant::now(), core_seconds());
     let (set, classes) = (cell.set, cell.set.classes);
-    let config = FitConfig { model: cell.model, loss: cell.loss, seed: cell.seed, ..FitConfig::default() };
-    let parts = parts(cell, config.validation_share)?;
+    let config = FitConfig { model: Some(cell.model), loss: cell.loss, seed: cell.seed, ..FitConfig::default() };
+    let parts = parts(cell, config.validation_share())?;
     let (train, validation) = (parts.train.examples(set.width)?, parts.validation.examples(set.width)?);
     let config = config.for_rows(train.rows(), validation.rows());
     let config = with_penalty(&config, train, classes, &mut Silent)?;
