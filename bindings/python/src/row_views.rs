@@ -1,7 +1,7 @@
 //! What a training saw of the rows that were handed to it.
 
 use cmrm::Matrix;
-use cmrm::audit::{Audit, MarginOptions, rank_margins};
+use cmrm::audit::{Audit, MarginOptions, rank_confidences, rank_margins};
 use cmrm::scores::strongest_other;
 use cmrm_fit::{FitOutcome, Loaded};
 use cmrm_train::Stop;
@@ -19,12 +19,13 @@ pub struct RowViews {
 }
 
 impl RowViews {
-    /// The record of the rows trained on; of the others what the model says of them now. `labels` are those of all rows.
+    /// The record of the rows trained on, or what models say of them that have not seen them; of the others what the model says of them now. `labels` are those of all rows.
     pub fn of(loaded: &Loaded, labels: &[u32], outcome: &FitOutcome, stop: &Stop) -> Result<Self, cmrm_fit::Error> {
         let train = &outcome.rows.train.data;
         let (rows, classes) = (loaded.train.features.rows(), train.classes.len());
         let (mut margins, mut rivals) = (vec![0.0; rows], vec![0; rows]);
         let (mut weight, mut trained_on) = (vec![1.0; rows], vec![false; rows]);
+        let mut confidences = vec![0.0; rows];
         let envelope = outcome.envelope_arm()?;
         let record = &outcome.training_rows;
         for (at, &row) in train.rows.iter().enumerate() {
@@ -32,6 +33,7 @@ impl RowViews {
             trained_on[row] = true;
             (margins[row], rivals[row]) = (record.margin[at], record.rival[at]);
             weight[row] = record.weight[at];
+            confidences[row] = record.confidence.get(at).copied().unwrap_or_default();
         }
         let others: Vec<usize> = (0..rows).filter(|&row| !trained_on[row]).collect();
         if !others.is_empty() {
@@ -40,9 +42,15 @@ impl RowViews {
             let said = envelope.model.probabilities(Matrix::new(&rows.values, rows.width)?, stop)?;
             for (row, said) in others.into_iter().zip(said.chunks_exact(classes)) {
                 (margins[row], rivals[row]) = margin(said, labels[row] as usize);
+                confidences[row] = said[labels[row] as usize];
             }
         }
-        let audit = rank_margins(&margins, &rivals, labels, classes, &MarginOptions::default())?;
+        let options = MarginOptions::default();
+        // Rows that were not trained on are as new to the model as those trained on are to those that judge them.
+        let audit = match record.confidence.is_empty() {
+            true => rank_margins(&margins, &rivals, labels, classes, &options)?,
+            false => rank_confidences(&confidences, &margins, &rivals, labels, classes, &options)?,
+        };
         Ok(RowViews { audit, weight, trained_on })
     }
 

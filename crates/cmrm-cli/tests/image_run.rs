@@ -23,6 +23,7 @@ fn suspects_of_an_image_run_are_files() {
         mean_margin: vec![0.8, -0.5, 0.3],
         weight: vec![1.0, 0.1, 0.9],
         mean_weight: vec![1.0, 0.2, 0.9],
+        confidence: Vec::new(),
         wrong: None,
     };
     rows.write(&run.join("margins.parquet")).unwrap();

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use cmrm::Matrix;
 use cmrm_run::TrainingRows;
+use cmrm_run::summary::MemberSummary;
 use cmrm_train::Stop;
 use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
 
@@ -11,7 +13,7 @@ use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::kinds::ModelKind;
 use crate::memory::{Need, Room};
-use crate::outcome::FitOutcome;
+use crate::outcome::{FitOutcome, FittedArm};
 use crate::penalty::with_penalty;
 use crate::prepare::{Loaded, Prepared};
 
@@ -99,7 +101,24 @@ impl Fit {
         let mut training_rows = arms.last().map(|arm| TrainingRows::of(&train.data, &arm.record)).unwrap_or_default();
         (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
         let arms = arms.into_iter().map(Into::into).collect();
-        FitOutcome { config: self.config, rows: self.rows, arms, history, training_rows }
+        FitOutcome { config: self.config, rows: self.rows, arms, members: Vec::new(), history, training_rows }
+    }
+
+    /// What was found, once a vote has been fitted: each arm with its out-of-sample probabilities, the weights that the last
+    /// one learned from the training rows with, and what its learners are worth.
+    pub fn finish_vote(
+        self,
+        arms: Vec<FittedArm>,
+        weight: Vec<f32>,
+        members: Vec<MemberSummary>,
+    ) -> Result<FitOutcome> {
+        let train = &self.rows.train;
+        let judged = arms.last().and_then(|arm| arm.out_of_sample.as_deref());
+        let judged = judged.ok_or_else(|| Error::Internal("a vote without out-of-sample probabilities".into()))?;
+        let judged = Matrix::new(judged, train.data.classes.len())?;
+        let mut training_rows = TrainingRows::out_of_sample(&train.data, judged, weight);
+        (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
+        Ok(FitOutcome { config: self.config, rows: self.rows, arms, members, history: Vec::new(), training_rows })
     }
 
     /// Checks the memory, decides the penalty and trains to the end. If `observer` ends the training early, that is an error:

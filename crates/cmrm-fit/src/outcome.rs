@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use cmrm_data::Fingerprint;
+use cmrm_data::{Dataset, Fingerprint};
 use cmrm_run::names::{MARGINS, PREPROCESS};
+use cmrm_run::summary::{Labels, MemberSummary};
 use cmrm_run::{BASE, Calibration, RunDir, RunInfo, TrainingRows, write_file};
 use cmrm_train::train::{EpochStats, Trained};
 use cmrm_train::{Predictor, Stop};
@@ -21,11 +22,14 @@ pub struct FittedArm {
     pub model: Predictor,
     /// The epoch whose model is kept, from zero; nothing where there were no epochs.
     pub epoch: Option<usize>,
+    /// Probabilities of the training rows by models that have not seen them, `[rows, classes]`; nothing where there are no
+    /// such models.
+    pub out_of_sample: Option<Vec<f32>>,
 }
 
 impl From<Trained<f32>> for FittedArm {
     fn from(trained: Trained<f32>) -> Self {
-        FittedArm { name: trained.name, model: trained.model.into(), epoch: Some(trained.epoch) }
+        FittedArm { name: trained.name, model: trained.model.into(), epoch: Some(trained.epoch), out_of_sample: None }
     }
 }
 
@@ -39,9 +43,11 @@ pub struct FitOutcome {
     pub rows: Arc<Prepared>,
     /// The arms, the one to predict with last.
     pub arms: Vec<FittedArm>,
-    /// One entry for each arm and epoch.
+    /// What the learners that vote in the last arm are worth; none where it is a single network or linear model.
+    pub members: Vec<MemberSummary>,
+    /// One entry for each arm and epoch; none where there were no epochs.
     pub history: Vec<EpochStats>,
-    /// What training saw of the rows, by the envelope's arm.
+    /// What training saw of the rows, or models that have not seen them say of them, by the envelope's arm.
     pub training_rows: TrainingRows,
 }
 
@@ -56,14 +62,29 @@ impl FitOutcome {
         self.arms.iter().find(|arm| arm.name == BASE)
     }
 
-    /// What an arm says of the rows that prediction sets are calibrated on; nothing if none were held back.
+    /// What an arm says of the rows that prediction sets are calibrated on: the validation rows, or else the training rows
+    /// where models have judged them that had not seen them. Nothing if there are neither.
     pub fn calibration(&self, arm: &FittedArm, stop: &Stop) -> Result<Option<Calibration>> {
-        let validation = &self.rows.validation.data;
-        if validation.is_empty() {
-            return Ok(None);
+        let Prepared { train, validation, .. } = &*self.rows;
+        let (rows, probabilities) = match &arm.out_of_sample {
+            _ if !validation.data.is_empty() => {
+                (&validation.data, arm.model.probabilities(validation.data.matrix()?, stop)?)
+            }
+            Some(out_of_sample) => (&train.data, out_of_sample.clone()),
+            None => return Ok(None),
+        };
+        Ok(Some(Calibration { probabilities, labels: rows.labels.clone(), classes: rows.classes.len() }))
+    }
+
+    /// The rows that the arms are judged on, and which labels those rows have: test rows, else validation rows, else the
+    /// training rows where models have judged them that had not seen them.
+    pub fn judged(&self) -> (Option<&Dataset>, Labels) {
+        match self.rows.judged() {
+            (None, _) if !self.arms.is_empty() && self.arms.iter().all(|arm| arm.out_of_sample.is_some()) => {
+                (Some(&self.rows.train.data), Labels::ObservedOutOfSample)
+            }
+            found => found,
         }
-        let probabilities = arm.model.probabilities(validation.matrix()?, stop)?;
-        Ok(Some(Calibration { probabilities, labels: validation.labels.clone(), classes: validation.classes.len() }))
     }
 
     /// What `run.json` says of it; `fingerprint` is that of the rows trained on.

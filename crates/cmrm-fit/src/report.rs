@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use cmrm::Matrix;
 use cmrm_data::{Dataset, Input};
 use cmrm_report::{Card, Envelope, Report, Sensitivity};
 use cmrm_run::summary::FitSummary;
@@ -42,7 +43,8 @@ impl FitOutcome {
                 temperature: envelope.temperature,
                 ceiling: envelope.ceiling,
             },
-            batch: if config.optimiser() == OptimiserKind::Lbfgs { 0 } else { config.batch },
+            // A vote has no batches, L-BFGS takes all rows at once.
+            batch: if config.is_vote() || config.optimiser() == OptimiserKind::Lbfgs { 0 } else { config.batch },
             history: &self.history,
             suspects,
             sensitivity,
@@ -52,6 +54,9 @@ impl FitOutcome {
 }
 
 fn confidences<'a>(arm: &FittedArm, train: &'a Dataset, clean: Option<&'a [u32]>) -> Result<Confidences<'a>> {
+    if let Some(out_of_sample) = &arm.out_of_sample {
+        return Ok(Confidences::of(Matrix::new(out_of_sample, train.classes.len())?, &train.labels, clean));
+    }
     let mut confidences = Confidences::new(&train.labels, clean);
     arm.model.each_probabilities(train.matrix()?, &Stop::default(), |probabilities| confidences.add(probabilities))?;
     Ok(confidences)

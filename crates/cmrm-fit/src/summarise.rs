@@ -1,5 +1,7 @@
 //! How the arms of a fit did.
 
+use std::borrow::Cow;
+
 use cmrm::Matrix;
 use cmrm::conformal::{self, ConformalConfig};
 use cmrm::metric::{predicted_classes, wilson};
@@ -16,13 +18,16 @@ impl FitOutcome {
     /// Judges the arms and sums the fit up. `run` is where it is kept.
     pub fn summary(&self, run: String, info: &RunInfo) -> Result<FitSummary> {
         let (config, rows) = (&self.config, &self.rows);
-        let (test, labels) = rows.judged();
+        let (test, labels) = self.judged();
         let mut arms = Vec::new();
         let mut predictions = Vec::new();
         for arm in &self.arms {
             let (mut metrics, mut sets) = (Vec::new(), None);
             if let Some(test) = test {
-                let probabilities = arm.model.probabilities(test.matrix()?, &Stop::default())?;
+                let probabilities = match &arm.out_of_sample {
+                    Some(out_of_sample) if labels == Labels::ObservedOutOfSample => Cow::Borrowed(out_of_sample),
+                    _ => Cow::Owned(arm.model.probabilities(test.matrix()?, &Stop::default())?),
+                };
                 let probabilities = Matrix::new(&probabilities, test.classes.len())?;
                 metrics = measure(probabilities, &test.labels, config.seed)?;
                 predictions.push(predicted_classes(probabilities)?);
@@ -56,6 +61,7 @@ impl FitOutcome {
             },
             judged_by: labels,
             arms,
+            members: self.members.clone(),
             difference,
             suspects: Suspects::find(training_rows),
             warnings: self.warnings()?,
@@ -74,7 +80,7 @@ impl FitOutcome {
         test: &Dataset,
         labels: Labels,
     ) -> Result<Option<SetSummary>> {
-        if labels == Labels::ObservedValidation {
+        if matches!(labels, Labels::ObservedValidation | Labels::ObservedOutOfSample) {
             return Ok(None);
         }
         let Some(calibration) = self.calibration(arm, &Stop::default())? else { return Ok(None) };

@@ -1,5 +1,6 @@
 //! What should make the user look twice at a fit, by observed labels alone.
 
+use cmrm::scores::most_likely;
 use cmrm_train::train::EpochStats;
 
 use crate::config::FitConfig;
@@ -12,19 +13,33 @@ use crate::outcome::FitOutcome;
 const BEYOND_CHANCE: f64 = 2.0;
 
 impl FitOutcome {
-    /// One sentence for each, with the way out. There are none where too few rows were held back to tell.
+    /// One sentence for each, with the way out. There are none where too few rows were held back to tell, or judged by models
+    /// that had not seen them.
     pub fn warnings(&self) -> Result<Vec<String>> {
-        let (kept, held) = (self.envelope_arm()?, &self.rows.validation.data);
+        let (kept, held, train) = (self.envelope_arm()?, &self.rows.validation.data, &self.rows.train.data);
+        if let Some(out_of_sample) = &kept.out_of_sample {
+            if train.len() < ENOUGH_TO_CHOOSE {
+                return Ok(Vec::new());
+            }
+            let said = out_of_sample.chunks_exact(train.classes.len()).map(most_likely);
+            let right = said.zip(&train.labels).filter(|(said, label)| said == *label).count();
+            let one_class = one_class_accuracy(&train.labels, &train.labels, train.classes.len());
+            let rows = format!("{} training rows, by models that had not seen them", train.len());
+            return Ok(no_better_than_one_class(right as f64 / train.len() as f64, one_class, &rows)
+                .into_iter()
+                .collect());
+        }
         if held.len() < ENOUGH_TO_CHOOSE {
             return Ok(Vec::new());
         }
         let history: Vec<&EpochStats> = self.history.iter().filter(|stats| stats.arm == kept.name).collect();
         let accuracy =
             history.iter().find(|stats| Some(stats.epoch) == kept.epoch).and_then(|stats| stats.validation_accuracy);
-        let one_class = one_class_accuracy(&self.rows.train.data.labels, &held.labels, held.classes.len());
+        let one_class = one_class_accuracy(&train.labels, &held.labels, held.classes.len());
+        let rows = format!("{} validation rows", held.len());
         let found = [
             learned_by_heart(&self.config, &history, held.len()),
-            accuracy.and_then(|accuracy| no_better_than_one_class(accuracy, one_class, held.len())),
+            accuracy.and_then(|accuracy| no_better_than_one_class(accuracy, one_class, &rows)),
         ];
         Ok(found.into_iter().flatten().collect())
     }
@@ -62,11 +77,11 @@ fn learned_by_heart(config: &FitConfig, history: &[&EpochStats], rows: usize) ->
     ))
 }
 
-fn no_better_than_one_class(accuracy: f64, one_class: f64, rows: usize) -> Option<String> {
+fn no_better_than_one_class(accuracy: f64, one_class: f64, rows: &str) -> Option<String> {
     (accuracy <= one_class).then(|| {
         format!(
             "the model is no better than always predicting the most frequent class: it agrees with {} of the observed labels of \
-             the {rows} validation rows, that class with {}; check that features and labels belong together, or try another \
+             the {rows}, that class with {}; check that features and labels belong together, or try another \
              model",
             percent(accuracy),
             percent(one_class)
@@ -156,8 +171,8 @@ mod tests {
     fn a_model_is_to_beat_the_most_frequent_class_of_training() {
         let one_class = one_class_accuracy(&[0, 1, 1, 2], &[1, 0, 0, 1, 0], 3);
         assert_eq!(one_class, 0.4);
-        assert!(no_better_than_one_class(0.4, one_class, 5).unwrap().contains("agrees with 40.0 % of"));
-        assert_eq!(no_better_than_one_class(0.6, one_class, 5), None);
+        assert!(no_better_than_one_class(0.4, one_class, "5 rows").unwrap().contains("agrees with 40.0 % of"));
+        assert_eq!(no_better_than_one_class(0.6, one_class, "5 rows"), None);
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub struct Report {
     pub judged_by: String,
     /// The arms: base first, the envelope last.
     pub arms: Vec<Arm>,
+    /// The learners that vote in the envelope's arm; none where it is a single network or linear model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<Member>,
     /// Accuracy of the envelope minus that of the base arm.
     pub difference: Option<Estimate>,
     /// The labels that look wrong.
@@ -35,7 +38,7 @@ pub struct Report {
     pub history: Vec<Epoch>,
     /// Settings of the envelope.
     pub envelope: Envelope,
-    /// Margins of the training rows in the last epoch.
+    /// Margins of the training rows: in the last epoch, or by models that had not seen them.
     pub margins: Margins,
     /// Their density and what theory says of the threshold; nothing where all margins are equal.
     pub density: Option<Density>,
@@ -91,6 +94,19 @@ pub struct Arm {
     pub sets: Option<Sets>,
 }
 
+/// What one learner of a vote is worth, by the observed labels of rows that it had not seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// How much it counts in the vote, from 0 to 1.
+    pub share: f64,
+    /// Its accuracy.
+    pub accuracy: f64,
+    /// Its Brier score.
+    pub brier: f64,
+}
+
 /// Prediction sets, calibrated on observed labels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sets {
@@ -109,6 +125,9 @@ pub struct Audit {
     pub rows: usize,
     /// Rows whose label looks wrong.
     pub issues: usize,
+    /// Whether each row was judged by models that had not seen it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_sample: bool,
     /// Share of the issues that truly are wrong, where that is known.
     pub precision: Option<f64>,
     /// Share of the wrong labels that are issues, where that is known.

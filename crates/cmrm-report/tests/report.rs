@@ -53,10 +53,12 @@ fn full() -> Report {
         wrong_share: Some(0.4),
         judged_by: "clean labels".into(),
         arms: vec![arm("base", true, 0.8), arm("robust", false, 0.9)],
+        members: Vec::new(),
         difference: Some(Estimate { value: 0.1, low: 0.04, high: 0.16 }),
         audit: Audit {
             rows: 300,
             issues: 30,
+            out_of_sample: false,
             precision: Some(0.9),
             recall: Some(0.8),
             pairs: vec![Pair { given: 0, suggested: 1, rows: 20 }, Pair { given: 1, suggested: 0, rows: 10 }],

@@ -1,4 +1,5 @@
-//! The rows that prediction sets are calibrated on: validation rows, by their observed labels.
+//! The rows that prediction sets are calibrated on, by their observed labels: validation rows, or training rows as judged by
+//! models that have not seen them.
 
 use std::path::Path;
 

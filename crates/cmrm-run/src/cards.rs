@@ -67,7 +67,8 @@ impl<'a> Cards<'a> {
         train: Cow<'a, Dataset>,
         rows: Cow<'a, TrainingRows>,
     ) -> Result<Self> {
-        let lengths = [rows.labels.len(), rows.margin.len(), rows.weight.len(), rows.rival.len()];
+        let confidences = if rows.confidence.is_empty() { train.len() } else { rows.confidence.len() };
+        let lengths = [rows.labels.len(), rows.margin.len(), rows.weight.len(), rows.rival.len(), confidences];
         if let Some(found) = lengths.into_iter().find(|&found| found != train.len()) {
             let what =
                 format!("the margins are of {found} rows, but there are {} training rows; fit again", train.len());
@@ -103,7 +104,7 @@ impl<'a> Cards<'a> {
         self.ids.as_ref()?.text(self.row(at) as usize).map(Cow::into_owned)
     }
 
-    /// Its margin in the last epoch.
+    /// Its margin: in the last epoch, or by models that have not seen it.
     pub fn margin(&self, at: usize) -> f64 {
         f64::from(self.rows.margin[at])
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cmrm_report::{
-    Arm, Audit, Card, Envelope, Epoch, Estimate, Origin, Pair, Report, SCHEMA, Sensitivity, Sets, Sizes,
+    Arm, Audit, Card, Envelope, Epoch, Estimate, Member, Origin, Pair, Report, SCHEMA, Sensitivity, Sets, Sizes,
 };
 
 use cmrm_train::train::EpochStats;
@@ -14,7 +14,7 @@ use crate::distributions::{DistributionParts, distributions};
 use crate::error::Result;
 use crate::judge::Measured;
 use crate::rows::TrainingRows;
-use crate::summary::{ArmSummary, FitSummary};
+use crate::summary::{ArmSummary, FitSummary, MemberSummary};
 
 /// What a report is made from.
 pub struct ReportParts<'a> {
@@ -66,6 +66,7 @@ pub fn report(found: ReportParts<'_>) -> Result<Report> {
         wrong_share: summary.data.wrong_share,
         judged_by: summary.judged_by.words().into(),
         arms: arms(summary),
+        members: summary.members.iter().map(member).collect(),
         difference: summary.difference.as_ref().map(|d| Estimate { value: d.accuracy, low: d.low, high: d.high }),
         audit: audit(summary, rows),
         warnings: summary.warnings.clone(),
@@ -105,6 +106,10 @@ pub fn epoch(stats: &EpochStats) -> Epoch {
     }
 }
 
+fn member(of: &MemberSummary) -> Member {
+    Member { name: of.name.clone(), share: of.share, accuracy: of.accuracy, brier: of.brier }
+}
+
 fn arms(summary: &FitSummary) -> Vec<Arm> {
     let metric = |m: &Measured| (m.name.to_owned(), Estimate { value: m.value, low: m.low, high: m.high });
     let arm = |arm: &ArmSummary| Arm {
@@ -134,5 +139,12 @@ fn audit(summary: &FitSummary, rows: &TrainingRows) -> Audit {
         counts.into_iter().map(|((given, suggested), rows)| Pair { given, suggested, rows }).collect();
     pairs.sort_by_key(|pair| (std::cmp::Reverse(pair.rows), pair.given, pair.suggested));
     let suspects = &summary.suspects;
-    Audit { rows: rows.len(), issues: suspects.count, precision: suspects.precision, recall: suspects.recall, pairs }
+    Audit {
+        rows: rows.len(),
+        issues: suspects.count,
+        out_of_sample: !rows.confidence.is_empty(),
+        precision: suspects.precision,
+        recall: suspects.recall,
+        pairs,
+    }
 }

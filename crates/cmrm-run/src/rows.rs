@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use cmrm::Matrix;
+use cmrm::audit::{Audit, MarginOptions, rank_confidences, rank_margins};
+use cmrm::scores::strongest_other;
 use cmrm_data::read::{ReadOptions, Source, read};
 use cmrm_data::table::Values;
 use cmrm_data::{Column, Dataset, Features, LabelOptions, LabelledRows, Override, Table};
@@ -33,6 +36,8 @@ pub struct TrainingRows {
     pub weight: Vec<f32>,
     /// Mean weight over the epochs.
     pub mean_weight: Vec<f32>,
+    /// Probability of the observed label by models that have not seen the row, where there are such; else empty.
+    pub confidence: Vec<f32>,
     /// Whether the label is wrong, where that is known.
     pub wrong: Option<Vec<bool>>,
 }
@@ -53,6 +58,26 @@ impl TrainingRows {
         }
     }
 
+    /// What models say of the rows of `train` that have not seen them, `[rows, classes]`, and the weights that these rows
+    /// were learned from with in the end.
+    pub fn out_of_sample(train: &Dataset, probabilities: Matrix<'_, f32>, weight: Vec<f32>) -> Self {
+        let said = || probabilities.iter_rows().zip(&train.labels).map(|(row, &label)| (row, label as usize));
+        let rival = |(row, label): (&[f32], usize)| strongest_other(row, label).unwrap_or(label);
+        let margin: Vec<f32> = said().map(|(row, label)| row[label] - row[rival((row, label))]).collect();
+        TrainingRows {
+            rows: train.rows.clone(),
+            classes: train.classes.clone(),
+            labels: train.labels.clone(),
+            rival: said().map(|of| rival(of) as u32).collect(),
+            mean_margin: margin.clone(),
+            margin,
+            mean_weight: weight.clone(),
+            weight,
+            confidence: said().map(|(row, label)| row[label]).collect(),
+            ..TrainingRows::default()
+        }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.labels.len()
@@ -68,11 +93,23 @@ impl TrainingRows {
         self.classes.get(class as usize).map_or("?", String::as_str)
     }
 
-    /// Positions of the suspects, most suspicious first: rows where another class is more likely than the given one.
+    /// Positions of the suspects, most suspicious first: rows where another class is more likely than the given one. They are
+    /// ranked by the probability of the given label where models judged the rows that they had not seen, else by the margin.
     pub fn suspects(&self) -> Vec<usize> {
+        let by = if self.confidence.is_empty() { &self.margin } else { &self.confidence };
         let mut suspects: Vec<usize> = (0..self.len()).filter(|&at| self.margin[at] < 0.0).collect();
-        suspects.sort_by(|&a, &b| self.margin[a].total_cmp(&self.margin[b]).then(a.cmp(&b)));
+        suspects.sort_by(|&a, &b| by[a].total_cmp(&by[b]).then(a.cmp(&b)));
         suspects
+    }
+
+    /// The audit of all rows, ranked as [`TrainingRows::suspects`] are.
+    pub fn audit(&self) -> Result<Audit> {
+        let (classes, options) = (self.classes.len(), MarginOptions::default());
+        let (margin, rival, labels) = (&self.margin, &self.rival, &self.labels);
+        Ok(match &self.confidence[..] {
+            [] => rank_margins(margin, rival, labels, classes, &options)?,
+            confidence => rank_confidences(confidence, margin, rival, labels, classes, &options)?,
+        })
     }
 
     /// Writes the table.
@@ -93,6 +130,9 @@ impl TrainingRows {
             Column::numeric("weight", numbers(&self.weight)),
             Column::numeric("mean_weight", numbers(&self.mean_weight)),
         ]);
+        if !self.confidence.is_empty() {
+            columns.push(Column::numeric("label_confidence", numbers(&self.confidence)));
+        }
         if let Some(wrong) = &self.wrong {
             let wrong = wrong.iter().map(|&wrong| f64::from(u8::from(wrong))).collect();
             columns.push(Column::numeric("known_wrong", wrong));
@@ -126,6 +166,10 @@ impl TrainingRows {
             Some(column) => (0..column.len()).map(|row| column.text(row).unwrap_or_default().into_owned()).collect(),
             None => Vec::new(),
         };
+        let confidence = match table.column("label_confidence") {
+            Some(_) => singles("label_confidence")?,
+            None => Vec::new(),
+        };
         let wrong = match table.column("known_wrong") {
             Some(_) => Some(numbers("known_wrong")?.iter().map(|&value| value != 0.0).collect()),
             None => None,
@@ -146,6 +190,7 @@ impl TrainingRows {
             mean_margin: singles("mean_margin")?,
             weight: singles("weight")?,
             mean_weight: singles("mean_weight")?,
+            confidence,
             wrong,
         })
     }
@@ -172,15 +217,44 @@ mod tests {
             mean_margin: vec![0.2, -0.5, 0.3],
             weight: vec![1.0, 0.1, 0.9],
             mean_weight: vec![1.0, 0.2, 0.9],
+            confidence: Vec::new(),
             wrong: Some(vec![false, true, true]),
         };
         rows.write(&path).unwrap();
         assert_eq!(TrainingRows::read(&path, &rows.classes).unwrap(), rows);
         assert_eq!(rows.suspects(), [2, 1]);
+        assert_eq!(rows.audit().unwrap().label_score[1], 0.2);
+        // By models that have not seen the row: the margin says who is a suspect, the probability in which order.
+        rows.confidence = vec![0.01, 0.1, 0.15];
+        rows.write(&path).unwrap();
+        assert_eq!(TrainingRows::read(&path, &rows.classes).unwrap(), rows);
+        assert_eq!(rows.suspects(), [1, 2]);
+        let audit = rows.audit().unwrap();
+        assert_eq!((audit.order, audit.label_score), (vec![0, 1, 2], rows.confidence.clone()));
+        assert_eq!(audit.is_label_issue, [false, true, true]);
+        rows.confidence.clear();
         (rows.ids, rows.wrong) = (Vec::new(), None);
         rows.write(&path).unwrap();
         assert_eq!(TrainingRows::read(&path, &rows.classes).unwrap(), rows);
         let refused = TrainingRows::read(&path, &text(&["1", "2"])).unwrap_err().to_string();
         assert!(refused.contains("true") && refused.contains(MARGINS), "{refused}");
+    }
+    #[test]
+    fn a_row_is_judged_by_its_own_probabilities() {
+        let classes = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let train = Dataset {
+            features: vec![0.0; 2],
+            feature_names: vec!["x".into()],
+            labels: vec![0, 2],
+            rows: vec![5, 3],
+            classes,
+            image: None,
+        };
+        let said = [0.5, 0.25, 0.25, 0.125, 0.625, 0.25];
+        let rows = TrainingRows::out_of_sample(&train, Matrix::new(&said, 3).unwrap(), vec![1.0, 0.5]);
+        assert_eq!((&rows.rows, &rows.rival), (&vec![5, 3], &vec![1, 1]));
+        assert_eq!((&rows.confidence, &rows.margin), (&vec![0.5, 0.25], &vec![0.25, -0.375]));
+        assert_eq!((&rows.mean_margin, &rows.weight), (&rows.margin, &vec![1.0, 0.5]));
+        assert_eq!(rows.suspects(), [1]);
     }
 }

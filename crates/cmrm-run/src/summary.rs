@@ -21,6 +21,8 @@ pub enum Labels {
     Observed,
     /// Of the validation rows, as observed: they may also have chosen the epoch.
     ObservedValidation,
+    /// Of the training rows, as observed, each judged by models that have not seen it.
+    ObservedOutOfSample,
     /// There were none.
     None,
 }
@@ -33,6 +35,7 @@ impl Labels {
             Labels::Clean => "clean labels",
             Labels::Observed => "observed labels, which may be wrong",
             Labels::ObservedValidation => "observed labels of the validation rows, which may be wrong",
+            Labels::ObservedOutOfSample => "observed labels of rows that the models had not seen, which may be wrong",
             Labels::None => "no labels",
         }
     }
@@ -51,6 +54,9 @@ pub struct FitSummary {
     pub judged_by: Labels,
     /// The arms, base first.
     pub arms: Vec<ArmSummary>,
+    /// The learners that vote in the envelope's arm; none where it is a single network or linear model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<MemberSummary>,
     /// Envelope minus base.
     pub difference: Option<Difference>,
     /// The labels that look wrong.
@@ -108,7 +114,21 @@ pub struct ArmSummary {
     pub sets: Option<SetSummary>,
 }
 
-/// Prediction sets at 90 %, by LAC, calibrated on the observed labels of the validation rows.
+/// What one learner of a vote is worth, by the observed labels of rows that it had not seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemberSummary {
+    /// Its name.
+    pub name: String,
+    /// How much its probabilities count in the vote; the shares of all add up to one.
+    pub share: f64,
+    /// Its accuracy.
+    pub accuracy: f64,
+    /// Its Brier score; lower is better.
+    pub brier: f64,
+}
+
+/// Prediction sets at 90 %, by LAC, calibrated on the observed labels of the validation rows, or of the training rows as judged by
+/// models that have not seen them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SetSummary {
     /// The coverage asked for.
@@ -158,6 +178,7 @@ impl FitSummary {
         };
         let _ = writeln!(out, "Trained on {} rows{labels}; {judged}.\n", self.data.train_rows);
         self.write_table(out, style);
+        self.write_members(out, style);
         if let Some(difference) = &self.difference {
             let _ = writeln!(out, "\n{}", difference_in_words(difference));
         }
@@ -169,6 +190,19 @@ impl FitSummary {
             _ => self.write_suspects(out, style),
         }
         let _ = writeln!(out, "\nThe run is in {}.", style.value(&self.run));
+    }
+
+    fn write_members(&self, out: &mut String, style: Style) {
+        if self.members.is_empty() {
+            return;
+        }
+        let _ = writeln!(out, "\nWhat each learner is worth, by observed labels of rows that it had not seen:\n");
+        let head = ["learner", "share of the vote", "accuracy", "Brier score"].map(str::to_owned);
+        let row = |member: &MemberSummary| {
+            let share = format!("{:.0} %", 100.0 * member.share);
+            [style.value(&member.name), share, format!("{:.4}", member.accuracy), format!("{:.4}", member.brier)]
+        };
+        write_rows(out, style, &head, &self.members.iter().map(row).collect::<Vec<_>>());
     }
 
     fn write_suspects(&self, out: &mut String, style: Style) {

@@ -16,7 +16,7 @@ pub struct Suspect {
     pub given_label: String,
     /// The label that the model thinks is right.
     pub suggested_label: String,
-    /// Its margin in the last epoch.
+    /// Its margin: in the last epoch, or by models that have not seen it.
     pub margin: f32,
 }
 

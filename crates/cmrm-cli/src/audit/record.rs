@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use cmrm::audit::{MarginOptions, rank_margins};
 use cmrm_run::names::MARGINS;
 use cmrm_run::{RunDir, TrainingRows};
 
@@ -13,10 +12,9 @@ use crate::failure::{Failure, Result};
 /// From what a single training run recorded of its rows.
 pub fn from_run(path: &Path) -> Result<Audited> {
     let (run, info) = RunDir::open(path)?;
-    let TrainingRows { rows, ids, files, classes, labels, rival, margin, mean_margin, weight, wrong, .. } =
-        run.read_rows(&info)?;
-    let audit = rank_margins(&margin, &rival, &labels, classes.len(), &MarginOptions::default())
-        .map_err(|error| Failure::input(format!("{}: {error}", run.file(MARGINS).display())))?;
+    let record = run.read_rows(&info)?;
+    let audit = record.audit().map_err(|error| Failure::input(format!("{}: {error}", run.file(MARGINS).display())))?;
+    let TrainingRows { rows, ids, files, classes, labels, mean_margin, weight, wrong, .. } = record;
     let column = |name, values: Vec<f32>| (name, values.into_iter().map(tidy).collect());
     let more = vec![column("mean_margin", mean_margin), column("weight", weight)];
     Ok(Audited { audit, rows, ids, files, labels, classes, more, wrong, source: path.to_owned() })

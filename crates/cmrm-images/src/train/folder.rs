@@ -71,6 +71,7 @@ pub fn write_run(run: &RunDir, spec: &RunSpec, set: &ImageSet, training: &Traini
             metrics,
             sets: None,
         }],
+        members: Vec::new(),
         difference: None,
         suspects: Suspects::find(&rows),
         warnings: Vec::new(),

@@ -52,6 +52,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         report.confidence.iter().map(|c| most_sure(&c.right) + c.wrong.as_deref().map_or(0, most_sure)).sum();
     let base: u32 = report.confidence.iter().filter_map(|c| c.base.as_deref()).map(most_sure).sum();
     let others = if left_out > 0 { format!(" The {left_out} smallest classes are not shown.") } else { String::new() };
+    let models = if report.audit.out_of_sample { "by models that had not seen them" } else { "kept models" };
     Some(Figure {
         id: "confidence",
         title: "Probability of the observed label under each arm, by observed class".into(),
@@ -60,7 +61,7 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
             classes.len(),
             if base > 0 { format!(" and {base} with the base arm") } else { String::new() }
         ),
-        note: format!("Training rows with their observed labels, kept models; heights are numbers of rows.{others}"),
+        note: format!("Training rows with their observed labels, {models}; heights are numbers of rows.{others}"),
         scene,
     })
 }

@@ -32,16 +32,17 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
     }
     let below: f64 = both.iter().take(both.len() / 2).sum();
     let total: f64 = both.iter().sum::<f64>().max(1.0);
+    let seen = if report.audit.out_of_sample { "by models that had not seen them" } else { "in the last epoch" };
     Some(Figure {
         id: "margins",
-        title: "Distribution of the margins in the last epoch, with the threshold τ".into(),
+        title: format!("Distribution of the margins {seen}, with the threshold τ"),
         alt: format!(
             "Histogram of {total} margins from −1 to 1; {} are negative. The threshold τ is at {}.",
             percent(below / total),
             minus(format!("{tau:.3}"))
         ),
         note: format!(
-            "Training rows in the last epoch, by observed labels; τ is the {}-quantile of these margins{}{}.",
+            "Training rows {seen}, by observed labels; τ is the {}-quantile of these margins{}{}.",
             report.envelope.alpha,
             ceiling.map_or_else(String::new, |most| minus(format!(", but at most {most}"))),
             if wrong.is_some() { "; the wrong labels are known here and used for the colours only" } else { "" }

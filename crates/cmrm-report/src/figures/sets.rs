@@ -29,13 +29,17 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
             )
         })
         .collect();
+    let calibrated = match report.sizes.validation {
+        0 => format!("{} training rows, judged by models that had not seen them", report.sizes.train),
+        rows => format!("{rows} validation rows"),
+    };
     Some(Figure {
         id: "sets",
         title: format!("Prediction sets for {} coverage: coverage and size", percent(wanted)),
         alt: format!("With 95 % intervals: {}.", said.join("; ")),
         note: format!(
-            "Calibrated on the observed labels of {} validation rows, judged on {} rows by {}.",
-            report.sizes.validation, report.sizes.judged, report.judged_by
+            "Calibrated on the observed labels of {calibrated}, judged on {} rows by {}.",
+            report.sizes.judged, report.judged_by
         ),
         scene,
     })

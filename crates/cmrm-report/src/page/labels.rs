@@ -10,13 +10,28 @@ pub(super) fn origin(report: &Report) -> String {
     let origin = &report.origin;
     let judged = escape(&report.judged_by);
     let known = "known clean labels, which training never sees";
-    let mut used = vec![
-        ("training, thresholds, losses, margins, confidence", "observed labels of the training rows".to_owned()),
-        ("accuracy over epochs, choice of the epoch", "observed labels of the validation rows".to_owned()),
+    let held = "observed labels of the validation rows".to_owned();
+    let mut used =
+        vec![("training, thresholds, losses, margins, confidence", "observed labels of the training rows".to_owned())];
+    let mut calibrated = held.clone();
+    if report.audit.out_of_sample {
+        let unseen = "observed labels of the training rows, judged by models that had not seen them".to_owned();
+        used = vec![
+            ("training", "observed labels of the training rows".to_owned()),
+            ("choice of the learners, margins, confidence", unseen.clone()),
+        ];
+        if report.sizes.validation == 0 {
+            calibrated = unseen;
+        }
+    }
+    if !report.history.is_empty() {
+        used.push(("accuracy over epochs, choice of the epoch", held));
+    }
+    used.extend([
         ("metrics, difference, coverage and set size", judged),
-        ("calibration of the sets", "observed labels of the validation rows".to_owned()),
+        ("calibration of the sets", calibrated),
         ("labels that look wrong, suggestions", "observed labels and the model, no clean labels".to_owned()),
-    ];
+    ]);
     if report.wrong_share.is_some() {
         used.push(("colours in figures; precision and recall of the suspects", known.to_owned()));
     }

@@ -27,6 +27,7 @@ pub fn page(report: &Report) -> String {
     let together = |ids: &[&str]| ids.iter().map(|id| figure(id)).collect::<String>();
     let mut sections = vec![
         ("comparison", "Base against envelope", tables::comparison(report) + &figure("sets")),
+        ("members", "What each learner is worth", tables::members(report)),
         (
             "labels",
             "Labels that look wrong",
@@ -94,6 +95,10 @@ fn figure_html(figure: &Figure) -> String {
 fn sensitivity(report: &Report, figure: &str) -> String {
     if report.sensitivity.is_some() {
         return figure.to_owned();
+    }
+    // The learners of a vote do not train by α and λ alone.
+    if !report.members.is_empty() {
+        return String::new();
     }
     "<p>Not measured in this run. <code>cmrm fit … --sensitivity</code> also trains with other values of α and λ on the \
      same rows.</p>\n"

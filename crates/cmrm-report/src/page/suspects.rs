@@ -10,9 +10,13 @@ use crate::page::escape;
 pub(super) fn estimate(report: &Report) -> String {
     let audit = &report.audit;
     let share = 100.0 * audit.issues as f64 / audit.rows.max(1) as f64;
+    let (who, find, despite) = match audit.out_of_sample {
+        true => ("models that had not seen the row", "find", ""),
+        false => ("the model", "finds", ", although it was trained on that label"),
+    };
     let mut out = format!(
-        "<p>Estimated noise rate: <strong>{share:.1} %</strong>. In {} of {} training rows the model finds another class more \
-         likely than the given label, although it was trained on that label.",
+        "<p>Estimated noise rate: <strong>{share:.1} %</strong>. In {} of {} training rows {who} {find} another class more \
+         likely than the given label{despite}.",
         audit.issues, audit.rows
     );
     if let (Some(precision), Some(recall)) = (audit.precision, audit.recall) {

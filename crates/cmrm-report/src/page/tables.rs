@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::data::{Estimate, Report};
+use crate::data::{Estimate, Member, Report};
 use crate::page::escape;
 
 /// Metrics where less is better.
@@ -28,8 +28,12 @@ pub(super) fn comparison(report: &Report) -> String {
     let Some(first) = report.arms.first().filter(|arm| !arm.metrics.is_empty()) else {
         return "<p>There were no rows to judge the arms by.</p>\n".into();
     };
+    let fair = match report.members.is_empty() {
+        true => "Both arms saw the same rows in the same order and differ only in the envelope. ",
+        false => "",
+    };
     let mut out = format!(
-        "<p>Both arms saw the same rows in the same order and differ only in the envelope. Measured on {} rows by {}, with \
+        "<p>{fair}Measured on {} rows by {}, with \
          95 % intervals (Wilson for accuracy, bootstrap for the rest).</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Metrics of the arms\"><table>\n<thead><tr><th scope=\"col\">metric</th>",
         report.sizes.judged,
@@ -63,6 +67,30 @@ pub(super) fn comparison(report: &Report) -> String {
         write_cells(&mut out, &of(|sets| sets.coverage), None);
         out += "<tr><th scope=\"row\">mean set size <span class=\"hint\">lower is better</span></th>";
         write_cells(&mut out, &of(|sets| sets.size), Some(true));
+    }
+    out + "</tbody>\n</table></div>\n"
+}
+
+/// The learners of a vote, one row each.
+pub(super) fn members(report: &Report) -> String {
+    if report.members.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<p>The prediction is the mean of the learners' probabilities, weighed by their shares. Each learner is judged by the \
+         observed labels of rows that it had not seen.</p>\n\
+         <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Learners of the vote\"><table>\n<thead><tr>\
+         <th scope=\"col\">learner</th><th scope=\"col\" class=\"n\">share of the vote</th>\
+         <th scope=\"col\" class=\"n\">accuracy</th><th scope=\"col\" class=\"n\">Brier score</th></tr></thead>\n<tbody>\n",
+    );
+    for Member { name, share, accuracy, brier } in &report.members {
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"n\">{:.0} %</td><td class=\"n\">{accuracy:.4}</td>\
+             <td class=\"n\">{brier:.4}</td></tr>",
+            escape(name),
+            100.0 * share
+        );
     }
     out + "</tbody>\n</table></div>\n"
 }

@@ -40,19 +40,53 @@ pub fn rank_margins(
     classes: usize,
     options: &MarginOptions,
 ) -> Result<Audit> {
+    check_margins(margins)?;
+    let score = margins.iter().map(|&m| normalised_margin(f64::from(m)).clamp(0.0, 1.0) as f32).collect();
+    rank_by(score, true, margins, rivals, labels, classes, options)
+}
+
+/// [`rank_margins`] with the rows in the order of `confidences`, the probabilities of their given labels, which become the
+/// scores. Which rows are issues is still a matter of the margins, unless it is a [`MarginFilter::Fraction`] of them.
+pub fn rank_confidences(
+    confidences: &[f32],
+    margins: &[f32],
+    rivals: &[u32],
+    labels: &[u32],
+    classes: usize,
+    options: &MarginOptions,
+) -> Result<Audit> {
+    check_margins(margins)?;
+    check_length("confidences against margins", margins.len(), confidences.len())?;
+    // NaN is not within either.
+    if let Some(row) = confidences.iter().position(|p| !(-SLACK..=1.0 + SLACK).contains(p)) {
+        let (what, expected) = ("probability of the given label", "a number from 0 to 1");
+        return Err(Error::Value { what, row, value: confidences[row].to_string(), expected });
+    }
+    let score = confidences.iter().map(|p| p.clamp(0.0, 1.0)).collect();
+    rank_by(score, false, margins, rivals, labels, classes, options)
+}
+
+fn rank_by(
+    score: Vec<f32>,
+    by_margin: bool,
+    margins: &[f32],
+    rivals: &[u32],
+    labels: &[u32],
+    classes: usize,
+    options: &MarginOptions,
+) -> Result<Audit> {
     check_size(margins.len(), classes)?;
     check_length("labels against margins", margins.len(), labels.len())?;
     check_length("rivals against margins", margins.len(), rivals.len())?;
     check_labels(labels, classes)?;
-    check_margins(margins)?;
     check_rivals(rivals, labels, classes)?;
     let columns = Columns {
-        score: margins.iter().map(|&m| normalised_margin(f64::from(m)).clamp(0.0, 1.0) as f32).collect(),
+        score,
         margin: margins.to_vec(),
         predicted: (0..margins.len()).map(|row| predicted(margins[row], rivals[row], labels[row])).collect(),
         rival: rivals.to_vec(),
     };
-    let order = columns.order(true);
+    let order = columns.order(by_margin);
     let issues = match options.config().filter {
         MarginFilter::BelowMargin(limit) => margins.iter().map(|&margin| f64::from(margin) < limit).collect(),
         MarginFilter::Fraction(share) => first_of(&order, rows_of_share(share, margins.len())?),

@@ -37,7 +37,7 @@ mod table;
 
 pub use config::{AuditConfig, AuditOptions, Filter, MarginConfig, MarginFilter, MarginOptions, ScoreMethod};
 pub use joint::NoiseEstimate;
-pub use margins::rank_margins;
+pub use margins::{rank_confidences, rank_margins};
 pub use pairs::PairCounts;
 pub use rank::{rank, rank_rows};
 pub use source::RowSource;

@@ -156,7 +156,7 @@ pub(super) fn assemble(traced: Traced<'_>) -> Result<Report> {
         batch: 0,
         seed: traced.seed,
     })?;
-    let arm = |name: &str, is_base| Arm { name: name.into(), is_base, epoch: 0, metrics: Vec::new(), sets: None };
+    let arm = |name: &str, is_base| Arm { name: name.into(), is_base, epoch: Some(0), metrics: Vec::new(), sets: None };
     Ok(Report {
         schema: SCHEMA.into(),
         data: traced.data,
@@ -172,8 +172,16 @@ pub(super) fn assemble(traced: Traced<'_>) -> Result<Report> {
         wrong_share: Some(wrong.iter().filter(|&&wrong| wrong).count() as f64 / wrong.len() as f64),
         judged_by: "clean test labels".into(),
         arms: vec![arm("base", true), arm(traced.arm, false)],
+        members: Vec::new(),
         difference: None,
-        audit: Audit { rows: observed.len(), issues: 0, precision: None, recall: None, pairs: Vec::new() },
+        audit: Audit {
+            rows: observed.len(),
+            issues: 0,
+            out_of_sample: false,
+            precision: None,
+            recall: None,
+            pairs: Vec::new(),
+        },
         warnings: Vec::new(),
         suspects: Vec::new(),
         history: traced.history,
