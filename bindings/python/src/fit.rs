@@ -94,7 +94,7 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
     let (fitted, views, [notes, warnings]) = detached_on(py, task.threads, move |stop| {
         let fit = Fit::new(&config, &loaded, stop).map_err(refuse)?;
         let mut watch = Watch::new(stop, tell);
-        let outcome = fit.run(&mut watch);
+        let outcome = if fit.config().is_vote() { fit.run_vote(&mut watch) } else { fit.run(&mut watch) };
         watch.check()?;
         let outcome = outcome.map_err(refuse)?;
         let views = RowViews::of(&loaded, labels, &outcome, stop).map_err(refuse)?;

@@ -47,6 +47,19 @@ impl Observer<f32> for Watch {
     }
 }
 
+/// Tells of every step as of an epoch.
+impl cmrm_fit::Progress for Watch {
+    fn step(&mut self, done: usize, of: usize, _: &str) {
+        if self.look(done, of).is_break() {
+            self.stop.request();
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+}
+
 impl Progress for Watch {
     fn stop(&self) -> Option<Stop> {
         Some(self.stop.clone())

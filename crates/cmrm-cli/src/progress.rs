@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use cmrm_fit::Fit;
+use cmrm_fit::{Fit, Progress};
 use cmrm_run::write_file;
 use cmrm_train::train::{EpochStats, Observer, Trainer};
 use cmrm_train::{Checkpoint, Error, Result, Stop};
@@ -80,6 +80,38 @@ impl Watch {
     /// Takes the bar away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Shows the steps of a vote: a bar on a terminal, nothing otherwise.
+pub struct Steps(ProgressBar);
+
+impl Steps {
+    pub fn new(terminal: &Terminal) -> Self {
+        let target = if terminal.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        // As for the epochs.
+        if let Ok(style) = ProgressStyle::with_template("  step {pos}/{len}  {bar:32}  {eta} left  {msg}") {
+            bar.set_style(style);
+        }
+        Steps(bar)
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Progress for Steps {
+    fn step(&mut self, done: usize, of: usize, what: &str) {
+        self.0.set_length(of as u64);
+        self.0.set_position(done as u64);
+        self.0.set_message(what.to_owned());
+    }
+
+    fn stop(&self) -> Stop {
+        stop_at_interrupt()
     }
 }
 

@@ -16,6 +16,7 @@ use crate::memory::{Need, Room};
 use crate::outcome::{FitOutcome, FittedArm};
 use crate::penalty::with_penalty;
 use crate::prepare::{Loaded, Prepared};
+use crate::progress::{OfObserver, Progress};
 
 /// A fit of rows in memory, ready to run. The command, the Python package, searches and cross-fitting all train this way,
 /// so that the same rows, seed and settings give the same bits in each.
@@ -122,8 +123,11 @@ impl Fit {
     }
 
     /// Checks the memory, decides the penalty and trains to the end. If `observer` ends the training early, that is an error:
-    /// [`cmrm_train::Error::Stopped`].
+    /// [`cmrm_train::Error::Stopped`]. A vote has no epochs to observe ([`Fit::run_vote`]).
     pub fn run(mut self, observer: &mut dyn Observer<f32>) -> Result<FitOutcome> {
+        if self.config.is_vote() {
+            return self.run_vote(&mut OfObserver(observer));
+        }
         self.check_memory()?;
         self.decide_penalty(&observer.stop().unwrap_or_default())?;
         let mut trainer = self.trainer()?;
@@ -134,6 +138,14 @@ impl Fit {
         let history = trainer.history().to_vec();
         let arms = trainer.finish()?;
         Ok(self.finish(arms, history))
+    }
+
+    /// Checks the memory and fits the vote that the settings ask for. If `watch` asks for an early end, that is an error:
+    /// [`cmrm_train::Error::Stopped`].
+    pub fn run_vote(self, watch: &mut dyn Progress) -> Result<FitOutcome> {
+        self.check_memory()?;
+        watch.stop().check()?;
+        Err(Error::Internal(format!("the model {} is not built yet", self.config.model().name())))
     }
 
     /// The fit whose training rows a search for settings may see: those to train on and to validate, and no test rows.

@@ -16,7 +16,7 @@ use crate::args::FitArgs;
 use crate::config;
 use crate::failure::{Failure, Result, in_read_file, in_stored};
 use crate::load::load;
-use crate::progress::{Watch, decide_penalty, interrupted, stop_at_interrupt, watch_interrupts};
+use crate::progress::{Steps, Watch, decide_penalty, interrupted, stop_at_interrupt, watch_interrupts};
 use crate::resume::{self, Begun, DataStamp};
 use crate::terminal::Terminal;
 use crate::tuning::run_search;
@@ -62,20 +62,32 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
         fit = search_first(fit, terminal)?;
     }
     let stamp = DataStamp::of(fit.rows())?;
-    let mut trainer = fit.trainer()?;
+    // A vote has no epochs to go on from.
+    let mut trainer = if fit.config().is_vote() { None } else { Some(fit.trainer()?) };
     let run = run.map_or_else(|| RunDir::create(args.out.as_deref(), &fit.rows().name), Ok)?;
     if args.resume {
         stamp.check(&run, fit.config())?;
-        restore(&mut trainer, &run, terminal)?;
+        match &mut trainer {
+            Some(trainer) => restore(trainer, &run, terminal)?,
+            None => {
+                terminal.say(format!("the model {} keeps no checkpoint: it starts over", fit.config().model().name()))
+            }
+        }
     }
     // Everything has been checked: only now the folder changes. From here on Ctrl-C leaves a run that can go on.
     watch_interrupts();
     run.begin(&fit.config().to_toml()?)?;
     stamp.write(&run)?;
-    train(&mut trainer, &run, terminal)?;
-    let history = trainer.history().to_vec();
-    let arms = trainer.finish()?;
-    let summary = finish(&fit.finish(arms, history), stamp.train, &run, &args, terminal)?;
+    let outcome = match trainer {
+        Some(mut trainer) => {
+            train(&mut trainer, &run, terminal)?;
+            let history = trainer.history().to_vec();
+            let arms = trainer.finish()?;
+            fit.finish(arms, history)
+        }
+        None => vote(fit, &run, terminal)?,
+    };
+    let summary = finish(&outcome, stamp.train, &run, &args, terminal)?;
     terminal.result(&summary, &summary.to_text())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -161,6 +173,20 @@ fn train(trainer: &mut Trainer<'_, f32>, run: &RunDir, terminal: &Terminal) -> R
         )));
     }
     Ok(())
+}
+
+/// Fits a vote to the end. Interrupted or killed, it has left nothing to go on from, and starts over with the same bits.
+fn vote(fit: Fit, run: &RunDir, terminal: &Terminal) -> Result<FitOutcome> {
+    let mut steps = Steps::new(terminal);
+    let outcome = fit.run_vote(&mut steps);
+    steps.finish();
+    match outcome {
+        Err(cmrm_fit::Error::Train(cmrm_train::Error::Stopped)) => Err(Failure::interrupted(format!(
+            "interrupted; start over with `cmrm fit --resume --out {}`",
+            run.path().display()
+        ))),
+        outcome => Ok(outcome?),
+    }
 }
 
 /// Writes models, records, calibration and the report, and sums the run up.

@@ -168,3 +168,47 @@ fn a_search_is_resumed_by_the_same_rules() {
     assert_eq!(succeed(path, &resume), found);
     assert_same(&bytes_of(&path.join("run")), &before, "gone on");
 }
+
+/// Killed before the first checkpoint, or a vote, which has none.
+#[cfg(unix)]
+#[test]
+fn a_begun_run_without_a_checkpoint_starts_over_and_ends_in_the_same_bytes() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [broken, whole] = folders.each_ref().map(|folder| folder.path());
+    for folder in [broken, whole] {
+        write_table(&folder.join("table.csv"), 300);
+    }
+    let fit = ["fit", "table.csv", "--label", "churned", "--epochs", "200", "--out", "run"];
+    succeed(whole, &fit);
+    interrupt(broken, &fit);
+    fs::remove_file(broken.join("run/checkpoints/last.safetensors")).unwrap();
+    let output = cmrm(broken, &["fit", "--resume", "--out", "run"]);
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && words.contains("training starts with the first epoch"), "{words}");
+    assert_same(&bytes_of(&broken.join("run")), &bytes_of(&whole.join("run")), "started over");
+}
+
+#[test]
+fn what_a_vote_does_not_have_is_refused_before_anything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for (flags, words) in [
+        (&["--lambda", "2"][..], "lambda is a setting of a network or a linear model"),
+        (&["--auto"], "--auto needs a single network or linear model"),
+        (&["--sensitivity"], "--sensitivity needs a single network or linear model"),
+        (&["--budget", "0"], "budget = 0 is out of range"),
+    ] {
+        let refused = refuse(folder.path(), &[&["fit", "nowhere.csv", "--model", "forest"], flags].concat());
+        assert!(refused.contains(words), "{refused}");
+    }
+    let refused = refuse(folder.path(), &["fit", "nowhere.csv", "--budget", "9", "--model", "linear"]);
+    assert!(refused.contains("budget = 9 limits the time of a vote"), "{refused}");
+    for verb in [&["tune", "nowhere.csv"][..], &["audit", "nowhere.csv", "--folds", "3"]] {
+        let refused = refuse(folder.path(), &[verb, &["--model", "auto"]].concat());
+        assert!(refused.contains("which the model auto is not"), "{refused}");
+    }
+    let shown = succeed(folder.path(), &["fit", "nowhere.csv", "--model", "auto", "--budget", "9.5", "--dry-run"]);
+    for line in ["model = \"auto\"", "budget = 9.5", "validation-share = 0.0"] {
+        assert!(shown.lines().any(|shown| shown == line), "{line} is not in {shown}");
+    }
+    assert!(!shown.contains("optimiser") && !shown.contains("steps"), "{shown}");
+}
