@@ -217,6 +217,18 @@ fn a_training_record_makes_the_same_table() {
     assert!(found.noise.is_none());
     let share = MarginConfig { filter: MarginFilter::Fraction(0.6) }.validate().unwrap();
     assert_eq!(rank_margins(&margins, &rivals, &labels, 3, &share).unwrap().issue_count(), 3);
+    // By the probability of the label: another order, the same issues.
+    let confidences = [0.75, 0.125, 0.375, 0.125, 0.25];
+    let by =
+        |confidences: &[f32]| rank_confidences(confidences, &margins, &rivals, &labels, 3, &MarginOptions::default());
+    let ranked = by(&confidences).unwrap();
+    assert_eq!((&ranked.label_score[..], &ranked.order[..]), (&confidences[..], &[1, 3, 4, 2, 0][..]));
+    assert_eq!((ranked.is_label_issue, ranked.suggested_label), (found.is_label_issue, found.suggested_label));
+    assert!(matches!(by(&confidences[..4]).unwrap_err(), Error::Shape { .. }));
+    for bad in [1.5, -0.5, f32::NAN] {
+        let refused = by(&[0.75, 0.125, bad, 0.125, 0.25]).unwrap_err();
+        assert!(matches!(refused, Error::Value { row: 2, .. }), "{bad}");
+    }
 }
 
 #[test]
