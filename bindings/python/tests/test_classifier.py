@@ -202,7 +202,10 @@ def test_it_works_in_pipelines_and_searches(noisy):
         ({"epochs": None, "steps": 0}, ValueError, "steps = 0 is out of range"),
         ({"alpha": 2.0}, ValueError, "alpha = 2 is out of range"),
         ({"alpha": float("nan")}, ValueError, "alpha = nan is out of range"),
-        ({"model": "forest"}, ValueError, "unknown variant `forest`"),
+        ({"model": "tree"}, ValueError, "unknown variant `tree`"),
+        ({"model": "forest"}, ValueError, "epochs is a setting of a network or a linear model, and the model forest"),
+        ({"model": "auto", "epochs": None, "budget": 0}, ValueError, "budget = 0 is out of range"),
+        ({"budget": 10.0}, ValueError, "budget = 10 limits the time of a vote of learners, and the model mlp"),
         ({"loss": "guess"}, ValueError, "unknown loss 'guess'"),
         ({"loss": 3}, TypeError, "loss: expected a text"),
         ({"hidden": "wide"}, TypeError, "hidden: expected"),
@@ -218,6 +221,12 @@ def test_it_works_in_pipelines_and_searches(noisy):
 def test_bad_settings_are_refused_in_words(noisy, settings, error, words):
     with pytest.raises(error, match=words):
         cmrm.CMRMClassifier(**{"epochs": 3, **settings}).fit(noisy[0], noisy[1])
+
+
+def test_what_trains_one_model_takes_no_vote(noisy):
+    for work in [cmrm.CMRMClassifierCV(model="kernel").fit, cmrm.CMRMClassifier(model="kernel").partial_fit]:
+        with pytest.raises(ValueError, match="which the model kernel is not; set the model to mlp"):
+            work(noisy[0], noisy[1])
 
 
 def test_progress_is_told_where_it_is_asked_for(noisy, capsys):
