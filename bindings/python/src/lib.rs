@@ -18,6 +18,7 @@ mod row_views;
 mod search;
 mod threads;
 mod watch;
+mod weigh;
 
 /// Private: use the package `cmrm`.
 #[pyo3::pymodule]
@@ -40,6 +41,8 @@ mod _native {
     use super::noise::make_noise;
     #[pymodule_export]
     use super::search::search_settings;
+    #[pymodule_export]
+    use super::weigh::weigh_rows;
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

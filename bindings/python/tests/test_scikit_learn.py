@@ -1,8 +1,10 @@
 """scikit-learn's own checks of an estimator: all of them, none skipped or expected to fail."""
 
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cmrm import CMRMClassifier, CMRMClassifierCV
+from cmrm import CMRMClassifier, CMRMClassifierCV, Robust
 
 SHORT = {"epochs": 20, "epoch_counts": [20], "folds": 2, "lambdas": [20.0], "alphas": [0.5], "temperatures": [0.2]}
 
@@ -13,6 +15,8 @@ SHORT = {"epochs": 20, "epoch_counts": [20], "folds": 2, "lambdas": [20.0], "alp
         CMRMClassifier(model="linear"),
         CMRMClassifier(model="linear", optimiser="lbfgs", l2=1e-3),
         CMRMClassifierCV(**SHORT, losses=["cross-entropy"], presets=["robust"]),
+        Robust(LogisticRegression()),
+        Robust(DecisionTreeClassifier(), cv=3, rounds=1),
     ]
 )
 def test_scikit_learn(estimator, check):

@@ -36,6 +36,7 @@ def test_a_users_types_check(tmp_path):
         "rate: float | None = cmrm.audit([0, 1], np.eye(2)).noise_rate\n"
         "sets: np.ndarray = cmrm.conformal.calibrate(np.eye(2), [0, 1]).predict(np.eye(2))\n"
         "model: cmrm.CMRMClassifier = cmrm.CMRMClassifier().fit(np.eye(4), [0, 1, 0, 1])\n"
+        "robust: cmrm.Robust = cmrm.Robust().fit(np.eye(4), [0, 1, 0, 1])\n"
     )
     command = [sys.executable, "-m", "mypy", "--ignore-missing-imports", "user.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

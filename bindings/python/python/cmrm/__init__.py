@@ -1,6 +1,7 @@
 """Learn from labels that are partly wrong.
 
 - :class:`CMRMClassifier`, :class:`CMRMClassifierCV`: robust classifiers with scikit-learn's conventions
+- :class:`Robust`: the same for any classifier that takes sample weights
 - :func:`audit`, :func:`find_label_issues`: labels that look wrong, from any model's probabilities
 - :mod:`cmrm.conformal`: prediction sets
 - :mod:`cmrm.torch`: the loss for PyTorch
@@ -21,6 +22,7 @@ from ._noise import NoisyLabels, inject_noise
 
 if TYPE_CHECKING:
     from ._classifier import CMRMClassifier
+    from ._robust import Robust
     from ._search import CMRMClassifierCV
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "CMRMClassifier",
     "CMRMClassifierCV",
     "NoisyLabels",
+    "Robust",
     "__version__",
     "audit",
     "conformal",
@@ -46,4 +49,8 @@ def __getattr__(name: str) -> Any:
         from ._search import CMRMClassifierCV
 
         return CMRMClassifierCV
+    if name == "Robust":
+        from ._robust import Robust
+
+        return Robust
     raise AttributeError(f"module 'cmrm' has no attribute '{name}'")

@@ -34,6 +34,12 @@ def rank_labels(
     min_examples_per_class: int,
     frac_noise: float,
 ) -> dict[str, Any]: ...
+def weigh_rows(
+    labels: _Labels,
+    probabilities: NDArray[np.float32],
+    row_weights: NDArray[np.float32] | None = None,
+    temperature: float | None = None,
+) -> NDArray[np.float32]: ...
 def make_noise(
     labels: _Labels,
     kind: str,

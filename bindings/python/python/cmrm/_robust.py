@@ -1,0 +1,171 @@
+"""Any classifier, made robust by weights from out-of-sample margins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+try:
+    from sklearn import get_config
+    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+    from sklearn.model_selection import check_cv
+    from sklearn.utils import check_array, column_or_1d, get_tags, indexable
+    from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+    from sklearn.utils.metaestimators import available_if
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
+except ImportError as error:  # pragma: no cover
+    raise ImportError("cmrm's estimators need scikit-learn 1.6 or later: pip install 'cmrm[sklearn]'") from error
+
+from ._arrays import encode, refuse_masked, row_weights, seed_of, whole
+from ._audit import audit
+from ._out_of_sample import Fits, weigh
+
+
+class Robust(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Make any classifier with ``sample_weight`` and ``predict_proba`` resist wrong labels, and find those labels.
+
+    Folds of the rows give every row probabilities of a model that has not seen it. The margin of a row is the
+    probability of its label minus that of the strongest other class; rows whose margin is low for their class count
+    less. A fresh copy of the estimator is then fitted to all rows with these weights. Nothing is dropped or relabelled.
+    Where few labels are in doubt the weights fade to one, so that clean labels cost next to nothing.
+
+    The estimator decides what X may be: arrays, tables, sparse matrices, lists of texts. Weights reach the last step of
+    a pipeline. A forest with ``oob_score=True`` is judged by its out-of-bag probabilities instead of folds.
+
+    Parameters
+    ----------
+    estimator : classifier to wrap; None takes scikit-learn's ``HistGradientBoostingClassifier``
+    cv : number of folds, at least 2; or a splitter or list of splits, as in scikit-learn. A number deals out the rows of
+        each class at random, so that rare classes work too; the only row of a class trains every fold and is not judged
+    rounds : how often rows are judged; from the second round on, the models that judge are themselves fitted with weights
+    temperature : width of the filter: the smaller, the closer to keeping or dropping a row; None takes the default, 0.1
+    random_state : seed of the folds, and of the estimator where its own ``random_state`` is None: a whole number, a NumPy
+        generator, or None for a random one
+    n_jobs : folds fitted at the same time, as in scikit-learn
+
+    Attributes
+    ----------
+    estimator_ : the estimator fitted to all rows with ``sample_weight_``
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    sample_weight_ : weight of each row in that fit: the filter's, from 0 to 1, times the one given to :meth:`fit`
+    margins_ : for each row, the out-of-sample probability of its label minus that of the strongest other class
+    out_of_fold_ : these probabilities, one column per class; equal ones where no model could judge the row
+    label_issues_ : an :class:`Audit` of the rows by these probabilities: suspects and suggested labels
+
+    >>> import cmrm
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> noisy, flipped = cmrm.inject_noise(y, "symmetric:0.2", seed=1)
+    >>> model = cmrm.Robust(RandomForestClassifier(50)).fit(X, noisy)
+    >>> bool((model.predict(X) == y).mean() > 0.9)
+    True
+    >>> bool(model.label_issues_["is_label_issue"][flipped].mean() > 0.8)
+    True
+    """
+
+    def __init__(self, estimator=None, *, cv=5, rounds=2, temperature=None, random_state=0, n_jobs=None):
+        self.estimator = estimator
+        self.cv = cv
+        self.rounds = rounds
+        self.temperature = temperature
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._wrapped())
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
+        return tags
+
+    def get_metadata_routing(self):
+        """Where scikit-learn's metadata goes: with routing enabled, what ``fit`` is given reaches the estimator."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(estimator=self._wrapped(), method_mapping=mapping)
+
+    def _wrapped(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        return HistGradientBoostingClassifier()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Robust:
+        """Judge every row out of sample, then fit the estimator to all rows with the weights.
+
+        ``sample_weight`` multiplies the weights found; whole numbers are counts: 2 is the row twice, 0 leaves it out.
+        ``fit_params`` go to every fit of the estimator; those with one entry per row are cut to the rows of a fold.
+        """
+        refuse_masked(y, "y")
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+        check_classification_targets(y)
+        validate_data(self, X, skip_check_array=True)
+        X, y = indexable(X, y)
+        if len(y) < 2:
+            raise ValueError(f"found {len(y)} sample(s), while a minimum of 2 is required")
+        codes, self.classes_ = encode(y, None, "y")
+        if len(self.classes_) < 2:
+            raise ValueError(f"expected at least 2 classes, found one class: every label is {self.classes_[0]!r}")
+        given = row_weights(sample_weight, len(y))
+        seed = seed_of(self.random_state)
+        fits = Fits(self._wrapped(), X, y, self._routed(fit_params), seed)
+        splits = None if fits.judges_itself else list(self._splits(X, y, codes, seed))
+        weights = given
+        for _ in range(whole(self.rounds, "rounds", 1)):
+            self.out_of_fold_ = fits.judge(splits, weights, self.n_jobs)
+            weights = weigh(codes, self.out_of_fold_, given, self.temperature)
+            if given is not None:
+                weights *= given
+        self.sample_weight_ = weights
+        self.label_issues_ = audit(y, self.out_of_fold_, classes=self.classes_)
+        self.margins_ = self.label_issues_["margin"]
+        self.estimator_ = fits.fit(None, weights)
+        return self
+
+    def _routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """What the estimator is to get of what ``fit`` was given."""
+        if not (fit_params and get_config()["enable_metadata_routing"]):
+            return fit_params
+        return process_routing(self, "fit", **fit_params).estimator.fit
+
+    def _splits(self, X: Any, y: np.ndarray, codes: np.ndarray, seed: int) -> Any:
+        """Rows to train on and rows to judge."""
+        if not isinstance(self.cv, (int, np.integer)) or isinstance(self.cv, bool):
+            yield from check_cv(self.cv, y, classifier=True).split(X, y)
+            return
+        folds = whole(self.cv, "cv", 2)
+        # Class after class, the rows of each shuffled: dealt out in turn, two rows of a class never lack a fold between.
+        shuffled = np.random.default_rng(seed).permutation(len(codes))
+        dealt = shuffled[np.argsort(codes[shuffled], kind="stable")]
+        fold = np.empty(len(codes), np.int64)
+        fold[dealt] = np.arange(len(codes)) % folds
+        fold[np.bincount(codes)[codes] == 1] = -1
+        for number in np.unique(fold[fold >= 0]):
+            yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+
+    # Prediction is the estimator's
+
+    def _asked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        # By this class's name; the rest is the estimator's to check.
+        _check_feature_names(self, X, reset=False)
+        return self.estimator_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most likely class of each row."""
+        return self._asked(X).predict(X)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities, one column per class in the order of ``classes_``."""
+        return self._asked(X).predict_proba(X)
+
+    @available_if(lambda self: hasattr(getattr(self, "estimator_", None) or self._wrapped(), "decision_function"))
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The estimator's decision function, if it has one."""
+        return self._asked(X).decision_function(X)
