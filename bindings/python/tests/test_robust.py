@@ -80,6 +80,9 @@ def test_every_row_is_judged_by_a_model_that_has_not_seen_it(noisy):
 
     model = Robust(Spy(), cv=4, rounds=2).fit(X, labels)
     assert seen == [(450, None)] * 4 + [(450, 450)] * 4 + [(600, 600)]
+    seen.clear()
+    Robust(Spy(), rounds=1).fit(X, labels)
+    assert seen == [(300, None)] * 10 + [(600, 600)]
     r = np.arange(600)
     own = model.out_of_fold_[r, labels].copy()
     others = model.out_of_fold_.copy()
@@ -118,7 +121,7 @@ def test_x_may_be_what_the_estimator_takes(noisy, kind):
     else:
         X = [" ".join(f"w{i}{int(v > 0)}" for i, v in enumerate(row)) for row in X]
         estimator = make_pipeline(CountVectorizer(), LogisticRegression())
-    model = Robust(estimator).fit(X, names)
+    model = Robust(estimator, cv=2).fit(X, names)
     assert set(model.predict(X)) <= {"no", "perhaps", "yes"} and model.score(X, names) > 0.5
     assert model.classes_.tolist() == ["no", "perhaps", "yes"] == model.estimator_.classes_.tolist()
     assert not hasattr(model, "feature_names_in_") or list(model.feature_names_in_) == list("abcdefgh")
@@ -128,7 +131,7 @@ def test_missing_values_are_the_estimators_affair(noisy):
     X, _, labels, _ = noisy
     X = X.copy()
     X[::7, 0] = np.nan
-    assert Robust(HistGradientBoostingClassifier(max_iter=5)).fit(X, labels).score(X, labels) > 0.5
+    assert Robust(HistGradientBoostingClassifier(max_iter=5), cv=2).fit(X, labels).score(X, labels) > 0.5
     with pytest.raises(ValueError, match="NaN"):
         Robust(LogisticRegression()).fit(X, labels)
 
@@ -140,6 +143,8 @@ def test_rare_classes():
     assert model.classes_.tolist() == [0, 1, 2, 3, 4] == model.estimator_.classes_.tolist()
     # Nobody but the row itself knows its class.
     assert np.allclose(model.out_of_fold_[[55, 59]], 0.2) and (model.margins_[[55, 59]] == 0).all()
+    halves = Robust(DecisionTreeClassifier(random_state=0)).fit(X, y)
+    assert (halves.margins_[[55, 59]] == 0).all() and (halves.margins_[56:59] != 0).any()
     few = Robust(DecisionTreeClassifier(), cv=5).fit([[0], [1], [2]], ["a", "b", "b"])
     assert few.predict([[2]]) == ["b"]
 
@@ -182,9 +187,9 @@ def test_weights_of_the_user_multiply_and_count(noisy):
     assert np.allclose(alone.fit(X[:500], labels[:500]).sample_weight_, model.sample_weight_[:500])
 
 
-def test_a_second_round_tells_labels_apart_better(digits):
+def test_more_rounds_tell_labels_apart_better(digits):
     X, labels, flipped, _, _ = digits
-    once, twice = (Robust(by_heart(), rounds=rounds).fit(X, labels) for rounds in (1, 2))
+    once, twice = (Robust(by_heart(), cv=5, rounds=rounds).fit(X, labels) for rounds in (1, 2))
     assert twice.sample_weight_[flipped].mean() < once.sample_weight_[flipped].mean()
     assert twice.sample_weight_[~flipped].mean() > once.sample_weight_[~flipped].mean()
 
@@ -264,11 +269,11 @@ def test_lightgbm(noisy):
     lightgbm = pytest.importorskip("lightgbm")
     X, y, labels, _ = noisy
     plain = lightgbm.LGBMClassifier(verbose=-1, n_jobs=1)
-    assert Robust(plain).fit(X[:400], labels[:400]).score(X[400:], y[400:]) > plain.fit(X[:400], labels[:400]).score(X[400:], y[400:])
+    assert Robust(plain, rounds=1).fit(X[:400], labels[:400]).score(X[400:], y[400:]) > plain.fit(X[:400], labels[:400]).score(X[400:], y[400:])
 
 
 def test_xgboost(noisy):
     xgboost = pytest.importorskip("xgboost")
     X, y, labels, _ = noisy
     plain = xgboost.XGBClassifier(n_jobs=1)
-    assert Robust(plain).fit(X[:400], labels[:400]).score(X[400:], y[400:]) > plain.fit(X[:400], labels[:400]).score(X[400:], y[400:])
+    assert Robust(plain, rounds=1).fit(X[:400], labels[:400]).score(X[400:], y[400:]) > plain.fit(X[:400], labels[:400]).score(X[400:], y[400:])

@@ -28,7 +28,7 @@ pub const OUT_OF_SAMPLE: EnvelopeConfig = EnvelopeConfig {
     filter_base: true,
     running: None,
     limit: None,
-    fade: Some(Fade { margin: -0.3, share: 0.1 }),
+    fade: Some(Fade { margin: -0.3, share: 0.2 }),
 };
 
 /// What [`out_of_sample_weights`] finds; one entry per row.
