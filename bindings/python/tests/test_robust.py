@@ -177,7 +177,8 @@ def test_weights_of_the_user_multiply_and_count(noisy):
     given = np.random.default_rng(0).random(600)
     model = Robust(logistic()).fit(X, labels, sample_weight=given)
     assert (model.sample_weight_ <= given + 1e-6).all()
-    assert (Robust(logistic()).fit(X, labels, np.ones(600)).sample_weight_ == Robust(logistic()).fit(X, labels).sample_weight_).all()
+    ones, none = (Robust(logistic()).fit(X, labels, given) for given in (np.ones(600), None))
+    assert (ones.sample_weight_ == none.sample_weight_).all()
     # Rows without weight are judged, but have no say.
     given = np.r_[np.ones(500), np.zeros(100)]
     splits = [(np.arange(250, 600), np.arange(250)), (np.r_[:250, 500:600], np.arange(250, 600))]
@@ -210,15 +211,14 @@ def test_parameters_of_fit_reach_every_fit(noisy):
 def test_metadata_routing(noisy):
     X, _, labels, _ = noisy
     with sklearn.config_context(enable_metadata_routing=True):
-        inner = make_pipeline(StandardScaler().set_fit_request(sample_weight=False),
-                              LogisticRegression().set_fit_request(sample_weight=True))
-        routed = Robust(inner).fit(X, labels)
-        outer = make_pipeline(StandardScaler().set_fit_request(sample_weight=False),
-                              Robust(LogisticRegression().set_fit_request(sample_weight=True)).set_fit_request(sample_weight=True))
-        outer.fit(X, labels, sample_weight=np.ones(600))
-    plain = Robust(logistic()).fit(X, labels)
-    assert (routed.sample_weight_ == plain.sample_weight_).all()
-    assert np.allclose(outer[-1].sample_weight_, Robust(LogisticRegression()).fit(StandardScaler().fit_transform(X), labels).sample_weight_)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        learner = LogisticRegression().set_fit_request(sample_weight=True)
+        inside = Robust(make_pipeline(scaler, learner)).fit(X, labels)
+        outside = make_pipeline(scaler, Robust(learner).set_fit_request(sample_weight=True))
+        outside.fit(X, labels, sample_weight=np.ones(600))
+    assert (inside.sample_weight_ == Robust(logistic()).fit(X, labels).sample_weight_).all()
+    scaled = StandardScaler().fit_transform(X)
+    assert (outside[-1].sample_weight_ == Robust(LogisticRegression()).fit(scaled, labels).sample_weight_).all()
 
 
 def test_it_is_a_part_of_scikit_learn(noisy):
@@ -230,11 +230,13 @@ def test_it_is_a_part_of_scikit_learn(noisy):
     assert cross_val_score(make_pipeline(StandardScaler(), Robust(LogisticRegression())), X, labels, cv=2).min() > 0.4
     model.fit(X, labels)
     again = pickle.loads(pickle.dumps(model))
-    assert (again.predict_proba(X) == model.predict_proba(X)).all() and repr(again.label_issues_) == repr(model.label_issues_)
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()
+    assert repr(again.label_issues_) == repr(model.label_issues_)
     assert model.decision_function(X).shape == (600, 3)
     assert not hasattr(Robust(DecisionTreeClassifier()), "decision_function")
     assert Robust(CalibratedClassifierCV(LinearSVC(), cv=2), cv=2, rounds=1).fit(X, labels).score(X, labels) > 0.5
-    assert Robust(GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2), cv=2, rounds=1).fit(X, labels).score(X, labels) > 0.5
+    inner = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2)
+    assert Robust(inner, cv=2, rounds=1).fit(X, labels).score(X, labels) > 0.5
 
 
 def test_a_precomputed_kernel(noisy):
@@ -259,21 +261,22 @@ def test_refusals(noisy):
     for model, kind, words in refused:
         with pytest.raises(kind, match=words):
             model.fit(X, labels)
+
+    class Broken(GaussianNB):
+        def predict_proba(self, X):
+            return np.full((len(X), 3), np.nan)
+
+    with pytest.raises(ValueError, match="row 0, column 0 is NaN"):
+        Robust(Broken()).fit(X, labels)
     with pytest.raises(ValueError, match="one class: every label is"):
         Robust(logistic()).fit(X, np.zeros(600))
     with pytest.raises(ValueError, match="row 3: -1.0 is not a finite number"):
         Robust(logistic()).fit(X, labels, np.r_[1, 1, 1, -1, np.ones(596)])
 
 
-def test_lightgbm(noisy):
-    lightgbm = pytest.importorskip("lightgbm")
+@pytest.mark.parametrize("module, name", [("lightgbm", "LGBMClassifier"), ("xgboost", "XGBClassifier")])
+def test_boosting_of_others(noisy, module, name):
+    learner = getattr(pytest.importorskip(module), name)(n_jobs=1, verbosity=0 if module == "xgboost" else -1)
     X, y, labels, _ = noisy
-    plain = lightgbm.LGBMClassifier(verbose=-1, n_jobs=1)
-    assert Robust(plain, rounds=1).fit(X[:400], labels[:400]).score(X[400:], y[400:]) > plain.fit(X[:400], labels[:400]).score(X[400:], y[400:])
-
-
-def test_xgboost(noisy):
-    xgboost = pytest.importorskip("xgboost")
-    X, y, labels, _ = noisy
-    plain = xgboost.XGBClassifier(n_jobs=1)
-    assert Robust(plain, rounds=1).fit(X[:400], labels[:400]).score(X[400:], y[400:]) > plain.fit(X[:400], labels[:400]).score(X[400:], y[400:])
+    plain = learner.fit(X[:400], labels[:400]).score(X[400:], y[400:])
+    assert Robust(learner, rounds=1).fit(X[:400], labels[:400]).score(X[400:], y[400:]) > plain

@@ -53,16 +53,17 @@ class Fits:
     def judge(self, splits: Any, weights: np.ndarray | None, n_jobs: Any) -> np.ndarray:
         """Out-of-sample probabilities of all rows; a row that no model could judge has equal ones."""
         if self.judges_itself:
-            judged = [(slice(None), self.fit(None, weights).oob_decision_function_)]
+            # A row that was in every bag has zeros, or NaN.
+            judged = [(slice(None), np.nan_to_num(self.fit(None, weights).oob_decision_function_))]
         else:
             tasks = (delayed(self._judge)(train, held, weights) for train, held in splits)
             judged = zip((held for _, held in splits), Parallel(n_jobs=n_jobs)(tasks))
         total = np.zeros((len(self.y), len(self.classes)))
         for held, probabilities in judged:
             total[held] += probabilities
-        # A row that several models have judged has the mean; one that was in every bag has zeros, or NaN in older versions.
+        # Several models that have judged a row have their mean. NaN stays, and is refused by the row.
         sums = total.sum(axis=1, keepdims=True)
-        return np.divide(total, sums, out=np.full_like(total, 1 / len(self.classes)), where=sums > 0)
+        return np.divide(total, sums, out=np.full_like(total, 1 / len(self.classes)), where=sums != 0)
 
     def _judge(self, train: np.ndarray, held: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         model = self.fit(train, weights)

@@ -22,33 +22,33 @@ from ._arrays import encode, refuse_masked, row_weights, seed_of, whole
 from ._audit import audit
 from ._out_of_sample import Fits, weigh
 
-# How often the rows are halved. Five models that have seen half of the rows judge a row better than one that has seen four
-# fifths of them, for about the same work.
+# How often the rows are halved. Five models that have seen half of the rows judge a row better than one that has seen
+# four fifths of them, for about the same work.
 HALVINGS = 5
 
 
 class Robust(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Make any classifier with ``sample_weight`` and ``predict_proba`` resist wrong labels, and find those labels.
 
-    Copies of the estimator, fitted to halves of the rows, judge the rows that they have not seen. The margin of a row is
-    the probability of its label minus that of the strongest other class; rows whose margin is low for their class count
-    less. A fresh copy is then fitted to all rows with these weights. Nothing is dropped or relabelled. Where few labels
-    are in doubt the weights fade to one, so that clean labels cost next to nothing.
+    Copies of the estimator, fitted to halves of the rows, judge the rows that they have not seen. The margin of a row
+    is the probability of its label minus that of the strongest other class; rows whose margin is low for their class
+    count less. A fresh copy is then fitted to all rows with these weights. Nothing is dropped or relabelled. Where few
+    labels are in doubt the weights fade to one, so that clean labels cost next to nothing.
 
     The estimator decides what X may be: arrays, tables, sparse matrices, lists of texts. Weights reach the last step of
-    a pipeline. A forest with ``oob_score=True`` judges rows by its out-of-bag probabilities and is not fitted to halves.
+    a pipeline. A forest with ``oob_score=True`` judges by its out-of-bag probabilities and is not fitted to halves.
 
     Parameters
     ----------
     estimator : classifier to wrap; None takes scikit-learn's ``HistGradientBoostingClassifier``
     cv : how rows are split into those that train and those that are judged. None halves them five times at random, so
-        that five models judge every row; a number is that of folds; a splitter or a list of splits is taken as in
-        scikit-learn. Halves and folds deal out the rows of each class evenly, so that rare classes work too; the only row
-        of a class always trains and is not judged
-    rounds : how often rows are judged; from the second round on, the models that judge are themselves fitted with weights
-    temperature : width of the filter: the smaller, the closer to keeping or dropping a row; None takes the default, 0.1
-    random_state : seed of the splits, and of the estimator where its own ``random_state`` is None: a whole number, a NumPy
-        generator, or None for a random one
+        that five models judge every row. A number is that of folds. A splitter or a list of splits is taken as in
+        scikit-learn. Halves and folds deal out the rows of each class evenly, so that rare classes work too; the only
+        row of a class always trains and is not judged
+    rounds : how often rows are judged; from the second round on by copies that are themselves fitted with weights
+    temperature : width of the filter: the smaller, the closer to keeping or dropping a row; None takes 0.1
+    random_state : seed of the splits, and of the estimator where its own ``random_state`` is None: a whole number, a
+        NumPy generator, or None for a random one
     n_jobs : copies fitted at the same time, as in scikit-learn
 
     Attributes
@@ -172,7 +172,7 @@ class Robust(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
 
 def _deal(codes: np.ndarray, folds: int, random: np.random.Generator) -> Any:
-    """Folds of the rows, each class dealt out in turn: a class of two rows or more is in the training rows of every fold."""
+    """Folds of the rows, each class dealt out in turn: with two rows or more it is in the training rows of each."""
     shuffled = random.permutation(len(codes))
     fold = np.empty(len(codes), np.int64)
     fold[shuffled[np.argsort(codes[shuffled], kind="stable")]] = np.arange(len(codes)) % folds
