@@ -6,7 +6,7 @@ use cmrm::Matrix;
 use cmrm::error::check_length;
 use rayon::prelude::*;
 
-use super::codes::Codes;
+use super::codes::{Codes, TOGETHER};
 use super::columns::{TreeColumn, TreeColumns};
 use crate::error::Result;
 
@@ -15,7 +15,7 @@ pub(crate) const MOST_BINS: usize = 255;
 /// Codes of a column.
 pub(crate) const CODES: usize = MOST_BINS + 1;
 /// Most rows that decide where a column is cut.
-const SAMPLE: usize = 200_000;
+const SAMPLE: usize = 1 << 16;
 
 /// Where every column is cut.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,27 +42,41 @@ impl ColumnBins {
         }
     }
 
-    /// The code of what [`TreeColumn::value`] gives.
-    fn code(&self, value: f32) -> u8 {
-        if value.is_nan() {
-            return self.bins() as u8;
+    /// The cuts, filled up to a power of two.
+    fn padded(&self) -> [f32; CODES] {
+        let mut padded = [f32::INFINITY; CODES];
+        if let ColumnBins::Numbers { cuts } = self {
+            padded[..cuts.len()].copy_from_slice(cuts);
         }
+        padded
+    }
+
+    /// The codes of what [`TreeColumn::value`] gives.
+    #[inline(always)]
+    fn codes(&self, padded: &[f32; CODES], values: [f32; TOGETHER]) -> [u8; TOGETHER] {
+        let missing = self.bins() as u8;
         match self {
-            ColumnBins::Numbers { cuts } => bin(cuts, value),
-            ColumnBins::Names { bin_of_level, .. } => bin_of_level[value as usize],
+            ColumnBins::Numbers { .. } => {
+                let found = bins_of(padded, values);
+                std::array::from_fn(|at| if values[at].is_nan() { missing } else { found[at] })
+            }
+            ColumnBins::Names { bin_of_level, .. } => {
+                values.map(|value| if value.is_nan() { missing } else { bin_of_level[value as usize] })
+            }
         }
     }
 }
 
-/// How many cuts lie below `value`. Halving without a branch: which way a random number goes cannot be guessed.
-fn bin(cuts: &[f32], value: f32) -> u8 {
-    let (mut at, mut left) = (0, cuts.len());
-    while left > 0 {
-        let half = left.div_ceil(2);
-        at += if cuts[at + half - 1] < value { half } else { 0 };
-        left -= half;
+/// How many cuts lie below each value. Halving without a branch: which way a random number goes cannot be guessed.
+#[inline(always)]
+fn bins_of(padded: &[f32; CODES], values: [f32; TOGETHER]) -> [u8; TOGETHER] {
+    let mut found = [0u8; TOGETHER];
+    for bit in (0..8).rev() {
+        for (found, value) in found.iter_mut().zip(values) {
+            *found += u8::from(padded[usize::from(*found + ((1 << bit) - 1))] < value) << bit;
+        }
     }
-    at as u8
+    found
 }
 
 impl Bins {
@@ -99,8 +113,10 @@ impl Bins {
     /// The codes of rows, which may be others than those the bins were learned on.
     pub fn codes(&self, x: Matrix<'_, f32>) -> Result<Codes> {
         self.columns.check_width(x)?;
-        Ok(Codes::of(x, self.cuts.len(), |column, row| {
-            self.cuts[column].code(self.columns.columns()[column].value(row))
+        let padded: Vec<[f32; CODES]> = self.cuts.iter().map(ColumnBins::padded).collect();
+        Ok(Codes::of(x, self.cuts.len(), |column, rows| {
+            let place = &self.columns.columns()[column];
+            self.cuts[column].codes(&padded[column], rows.map(|row| place.value(row)))
         }))
     }
 }
@@ -186,7 +202,7 @@ mod tests {
             prop_assert!(cuts.len() < MOST_BINS && cuts.windows(2).all(|pair| pair[0] < pair[1]));
             let mut sorted = values.clone();
             sorted.sort_by(f32::total_cmp);
-            let codes: Vec<u8> = sorted.iter().map(|&v| bin(cuts, v)).collect();
+            let codes: Vec<u8> = sorted.iter().map(|&v| bins_of(&bins.column(0).padded(), [v; TOGETHER])[3]).collect();
             for (pair, value) in codes.windows(2).zip(sorted.windows(2)) {
                 prop_assert!(pair[0] <= pair[1]);
                 prop_assert!(value[0] != value[1] || pair[0] == pair[1]);

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::columns::TreeColumns;
 use super::objective::outputs;
 use super::tree::Trees;
+use super::wide::with_wide_vectors;
 use crate::checked::Checked;
 use crate::error::Result;
 
@@ -160,6 +161,9 @@ pub(super) fn expand(kept: &[f32], classes: usize, logits: &mut [f32]) {
 pub(super) fn to_probabilities(logits: &mut [f32], classes: usize) {
     logits.par_chunks_mut(BLOCK_ROWS * classes).for_each(|block| {
         // Exponentials are fast where the processor's widest vectors are enabled around them.
-        pulp::Arch::new().dispatch(|| block.chunks_exact_mut(classes).for_each(softmax));
+        with_wide_vectors(
+            #[inline(always)]
+            || block.chunks_exact_mut(classes).for_each(softmax),
+        );
     });
 }

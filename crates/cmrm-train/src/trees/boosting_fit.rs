@@ -13,6 +13,7 @@ use super::histogram::{Cell, Format, fits_small_word};
 use super::objective::{BoostingObjective, outputs};
 use super::split::SplitRules;
 use super::tree::Trees;
+use super::wide::with_wide_vectors;
 use crate::error::Result;
 use crate::stop::Stop;
 
@@ -111,7 +112,12 @@ impl<'a, C: Cell> Rounds<'a, C> {
             grower: Grower {
                 bins,
                 codes,
-                rules: SplitRules { min_leaf: config.min_leaf as u32, min_hessian: config.min_hessian, l2: config.l2 },
+                by_column: codes.by_column(),
+                rules: SplitRules {
+                    min_leaf: config.min_leaf as f64,
+                    min_hessian: config.min_hessian.max(f64::MIN_POSITIVE),
+                    l2: config.l2,
+                },
                 leaves: config.leaves,
             },
             config,
@@ -223,6 +229,7 @@ struct Slopes<'a> {
 }
 
 impl Slopes<'_> {
+    #[inline(always)]
     fn of(&self, row: u32) -> (f32, f32) {
         let at = row as usize * self.width + self.output;
         (self.gradients[at], self.hessians[at])
@@ -247,10 +254,17 @@ impl<C: Cell> TreeState<C> {
         }
         let format = Format::new::<C>(rows.len(), sums, largest.map(f64::from));
         self.cells.resize(grower.codes.rows(), C::default());
-        for &row in rows {
-            let (gradient, hessian) = slopes.of(row);
-            self.cells[row as usize] = format.pack(gradient, hessian);
-        }
+        let cells = &mut self.cells;
+        // Rounding is one instruction where the processor's vectors are enabled around it.
+        with_wide_vectors(
+            #[inline(always)]
+            || {
+                for &row in rows {
+                    let (gradient, hessian) = slopes.of(row);
+                    cells[row as usize] = format.pack(gradient, hessian);
+                }
+            },
+        );
         self.work.rows.clear();
         self.work.rows.extend_from_slice(rows);
         let input = TreeInput { cells: &self.cells, format, asked };

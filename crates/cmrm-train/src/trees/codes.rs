@@ -10,6 +10,9 @@ const BLOCKS: usize = 4;
 /// Rows that are coded at a time.
 const CHUNK_ROWS: usize = 1024;
 
+/// Rows whose codes are found together: the steps of one do not wait for those of another.
+pub(crate) const TOGETHER: usize = 16;
+
 /// The codes of rows ([`super::Bins::codes`]). Blocks of columns lie one after the other; within a block, row after row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Codes {
@@ -32,25 +35,33 @@ pub(crate) struct CodeBlock {
 }
 
 impl Codes {
-    pub(crate) fn of(x: Matrix<'_, f32>, columns: usize, code: impl Fn(usize, &[f32]) -> u8 + Sync) -> Self {
+    /// The codes of rows; `code` gives those of a few neighbouring rows in one column.
+    pub(crate) fn of(
+        x: Matrix<'_, f32>,
+        columns: usize,
+        code: impl Fn(usize, &[&[f32]; TOGETHER]) -> [u8; TOGETHER] + Sync,
+    ) -> Self {
         let rows = x.rows();
         let count = columns.div_ceil(MOST_WIDTH).max(BLOCKS.min(columns));
-        let blocks: Vec<CodeBlock> = (0..count)
-            .map(|block| {
-                let (first, end) = (block * columns / count, (block + 1) * columns / count);
-                let width = end - first;
-                let mut codes = vec![0; rows * width];
-                codes.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, codes)| {
-                    for (at, codes) in codes.chunks_exact_mut(width).enumerate() {
-                        let row = x.row(chunk * CHUNK_ROWS + at);
-                        for (column, place) in (first..end).zip(codes) {
-                            *place = code(column, row);
-                        }
+        let blocks = (0..count).map(|block| {
+            let (first, end) = (block * columns / count, (block + 1) * columns / count);
+            let width = end - first;
+            let mut codes = vec![0; rows * width];
+            codes.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, codes)| {
+                for (group, codes) in codes.chunks_mut(TOGETHER * width).enumerate() {
+                    let at = chunk * CHUNK_ROWS + group * TOGETHER;
+                    // The last rows are repeated to fill a group.
+                    let group = std::array::from_fn(|row| x.row((at + row).min(rows - 1)));
+                    for column in first..end {
+                        let found = code(column, &group);
+                        let places = codes[column - first..].iter_mut().step_by(width);
+                        places.zip(found).for_each(|(place, code)| *place = code);
                     }
-                });
-                CodeBlock { first, width, codes }
-            })
-            .collect();
+                }
+            });
+            CodeBlock { first, width, codes }
+        });
+        let blocks: Vec<CodeBlock> = blocks.collect();
         let place = |(index, block): (usize, &CodeBlock)| (0..block.width as u32).map(move |at| (index as u32, at));
         let places = blocks.iter().enumerate().flat_map(place).collect();
         Codes { rows, columns, blocks, places }
@@ -111,8 +122,9 @@ mod tests {
     fn codes_are_found_again_by_row_and_by_column() {
         for columns in [1, 3, 5, 17, 50, 64, 65] {
             let values: Vec<f32> = (0..7 * columns).map(|at| at as f32).collect();
-            let codes =
-                Codes::of(Matrix::new(&values, columns).unwrap(), columns, |c, row| (row[c] as usize % 251) as u8);
+            let codes = Codes::of(Matrix::new(&values, columns).unwrap(), columns, |c, rows| {
+                rows.map(|row| (row[c] as usize % 251) as u8)
+            });
             let by_column = codes.by_column();
             assert!(codes.blocks().iter().all(|block| (1..=MOST_WIDTH).contains(&block.width)));
             let some = codes.select(&[5, 0, 5]);

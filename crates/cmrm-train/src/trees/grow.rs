@@ -9,6 +9,7 @@ use super::codes::{CodeBlock, Codes};
 use super::grown::Grown;
 use super::histogram::{Cell, Column, Format, accumulate};
 use super::split::{Split, SplitRules, best_split};
+use super::wide::with_wide_vectors;
 
 /// Below so many additions a leaf is not worth a second thread.
 const SHARED_WORK: usize = 1 << 15;
@@ -17,6 +18,8 @@ const SHARED_WORK: usize = 1 << 15;
 pub(crate) struct Grower<'a> {
     pub bins: &'a Bins,
     pub codes: &'a Codes,
+    /// The codes once more, column by column: the rows of a split are told apart by one column alone.
+    pub by_column: Vec<Vec<u8>>,
     pub rules: SplitRules,
     pub leaves: usize,
 }
@@ -102,7 +105,7 @@ impl Grower<'_> {
     }
 
     fn may_split<C>(&self, leaf: &Leaf<C>) -> bool {
-        leaf.leaf.rows.len() >= 2 * self.rules.min_leaf.max(1) as usize
+        leaf.leaf.rows.len() >= 2 * (self.rules.min_leaf as usize).max(1)
     }
 
     /// Histograms to write to, with what is left in them.
@@ -164,15 +167,19 @@ impl Grower<'_> {
         histogram: &[Column<C>],
         sum: C,
     ) -> Option<Split> {
-        // The widest vectors of the processor are enabled around the search.
-        pulp::Arch::new().dispatch(
+        with_wide_vectors(
             #[inline(always)]
             || {
-                let columns = (block.first..).zip(histogram).filter(|&(column, _)| input.asked[column]);
-                columns.fold(None, |best, (column, histogram)| {
-                    let bins = self.bins.column(column);
-                    better(best, best_split(histogram, bins, column, sum, &input.format, &self.rules))
-                })
+                let mut best = None;
+                // A plain loop: what iterators call is not compiled for wide vectors.
+                for at in 0..histogram.len() {
+                    let column = block.first + at;
+                    if input.asked[column] {
+                        let bins = self.bins.column(column);
+                        best = better(best, best_split(&histogram[at], bins, column, sum, &input.format, &self.rules));
+                    }
+                }
+                best
             },
         )
     }
@@ -191,9 +198,9 @@ impl Grower<'_> {
         let cells = histogram[block][at].iter().take(self.bins.column(split.column).bins() + 1);
         let sum = cells.zip(goes_left).filter(|(_, left)| *left).fold(C::default(), |sum, (cell, _)| sum.plus(*cell));
         let Range { start, end } = parent.leaf.rows;
-        let block = &self.codes.blocks()[block];
-        let code_of = |row: u32| usize::from(block.codes[row as usize * block.width + at]);
-        let middle = start + partition(&mut work.rows[start..end], &mut work.right, |row| goes_left[code_of(row)]);
+        let codes = &self.by_column[split.column];
+        let goes_left = |row: u32| goes_left[usize::from(codes[row as usize])];
+        let middle = start + partition(&mut work.rows[start..end], &mut work.right, goes_left);
         let children = grown.ask(parent.leaf.node, split.column, split.question, split.missing, split.gain);
         let leaf = |node, rows, sum| Leaf { leaf: GrownLeaf { node, rows }, sum, histogram: None, split: None };
         (leaf(children, start..middle, sum), leaf(children + 1, middle..end, parent.sum.minus(sum)))

@@ -14,7 +14,7 @@ pub(crate) trait Cell: Copy + Send + Sync + PartialEq + std::fmt::Debug + Defaul
     /// Three numbers in one word.
     fn pack(format: &Format, gradient: i64, curvature: i64) -> Self;
     /// The three sums again: gradient, curvature, rows.
-    fn unpack(self, format: &Format) -> (i64, i64, u32);
+    fn unpack(self, format: &Format) -> [i64; 3];
     /// The sums of both.
     fn plus(self, other: Self) -> Self;
     /// The sums of this less those of a part of it.
@@ -26,17 +26,18 @@ macro_rules! cell {
         impl Cell for $word {
             const BITS: u32 = <$word>::BITS;
 
+            #[inline(always)]
             fn pack(format: &Format, gradient: i64, curvature: i64) -> Self {
                 let above = (gradient as $signed) << (format.count_bits + format.curvature_bits);
                 (above as $word).wrapping_add((curvature as $word) << format.count_bits).wrapping_add(1)
             }
 
             #[inline(always)]
-            fn unpack(self, format: &Format) -> (i64, i64, u32) {
+            fn unpack(self, format: &Format) -> [i64; 3] {
                 let count = self & ((1 << format.count_bits) - 1);
                 let curvature = (self >> format.count_bits) & ((1 << format.curvature_bits) - 1);
                 let gradient = (self as $signed) >> (format.count_bits + format.curvature_bits);
-                (gradient as i64, curvature as i64, count as u32)
+                [gradient as i64, curvature as i64, count as i64]
             }
 
             #[inline(always)]
@@ -96,9 +97,10 @@ impl Format {
     }
 
     /// One row as a word.
+    #[inline(always)]
     pub fn pack<C: Cell>(&self, gradient: f32, curvature: f32) -> C {
-        let gradient = (f64::from(gradient) / self.gradient_unit).round() as i64;
-        let curvature = (f64::from(curvature) / self.curvature_unit).round() as i64;
+        let whole = |value: f32, unit: f64| (f64::from(value) / unit).round_ties_even() as i64;
+        let (gradient, curvature) = (whole(gradient, self.gradient_unit), whole(curvature, self.curvature_unit));
         C::pack(self, gradient, curvature)
     }
 }
@@ -120,14 +122,22 @@ pub(crate) fn accumulate<C: Cell>(histogram: &mut [Column<C>], block: &CodeBlock
     by_width!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 }
 
+/// Rows whose codes are brought together before they are counted.
+const TILE: usize = 256;
+
 fn add_rows<const WIDTH: usize, C: Cell>(histogram: &mut [Column<C>], codes: &[u8], rows: &[u32], cells: &[C]) {
     let Some(histogram) = histogram.first_chunk_mut::<WIDTH>() else { return };
     let codes = codes.as_chunks::<WIDTH>().0;
-    for (&row, &cell) in rows.iter().zip(cells) {
-        let codes = &codes[row as usize];
-        for at in 0..WIDTH {
-            let sum = &mut histogram[at][usize::from(codes[at])];
-            *sum = sum.plus(cell);
+    let mut tile = [[0; WIDTH]; TILE];
+    for (rows, cells) in rows.chunks(TILE).zip(cells.chunks(TILE)) {
+        // The rows of a leaf lie scattered. A loop that does nothing but fetch them waits for many at a time, one that also
+        // counts only for a few.
+        tile.iter_mut().zip(rows).for_each(|(place, &row)| *place = codes[row as usize]);
+        for (codes, &cell) in tile.iter().zip(cells) {
+            for at in 0..WIDTH {
+                let sum = &mut histogram[at][usize::from(codes[at])];
+                *sum = sum.plus(cell);
+            }
         }
     }
 }
@@ -146,7 +156,7 @@ mod tests {
         let (all, half) = (sum(&cells), sum(&cells[..rows.len() / 2]));
         prop_assert_eq!(all.minus(half), sum(&cells[rows.len() / 2..]));
         for (part, rows) in [(all, rows), (half, &rows[..rows.len() / 2])] {
-            let (gradient, curvature, count) = part.unpack(&format);
+            let [gradient, curvature, count] = part.unpack(&format);
             prop_assert_eq!(count as usize, rows.len());
             let exact = rows.iter().fold([0.0; 2], |s, r| [s[0] + f64::from(r.0), s[1] + f64::from(r.1)]);
             let slack = 0.501 * rows.len() as f64;

@@ -40,6 +40,7 @@ mod objective;
 mod split;
 mod stored;
 mod tree;
+mod wide;
 
 pub use bins::Bins;
 pub use boosting::{Boosting, BoostingConfig};

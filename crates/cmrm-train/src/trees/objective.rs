@@ -8,6 +8,7 @@ use cmrm::scalar::Scalar;
 use cmrm::scores::softmax;
 use rayon::prelude::*;
 
+use super::wide::with_wide_vectors;
 use crate::error::Result;
 
 /// Rows whose gradients are one thread's work.
@@ -130,7 +131,7 @@ impl BoostingObjective for CrossEntropy<'_> {
         let chunk = CHUNK_ROWS * width;
         let chunks = logits.par_chunks(chunk).zip(gradients.par_chunks_mut(chunk)).zip(hessians.par_chunks_mut(chunk));
         chunks.enumerate().for_each(|(at, ((logits, gradients), hessians))| {
-            pulp::Arch::new().dispatch(
+            with_wide_vectors(
                 #[inline(always)]
                 || {
                     let first = at * CHUNK_ROWS;
@@ -258,7 +259,10 @@ impl<L: Loss<f32> + Send> BoostingObjective for Enveloped<'_, L> {
         let factor = rows.curvature_factor();
         let scale = *weight_sum as f32;
         // Exponentials are fast where the processor's widest vectors are enabled around them.
-        pulp::Arch::new().dispatch(|| full.chunks_exact_mut(classes).for_each(softmax));
+        with_wide_vectors(
+            #[inline(always)]
+            || full.chunks_exact_mut(classes).for_each(softmax),
+        );
         for (row, full) in full.chunks_exact(classes).enumerate() {
             let share = scratch.shares()[row] * scale;
             for output in 0..width {

@@ -16,7 +16,8 @@ const ROUNDING: f64 = 1e-9;
 /// What a split must leave on both sides, and the penalty of leaves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SplitRules {
-    pub min_leaf: u32,
+    pub min_leaf: f64,
+    /// Above zero.
     pub min_hessian: f64,
     pub l2: f64,
 }
@@ -30,23 +31,19 @@ pub(crate) struct Split {
     pub missing: Side,
 }
 
-/// Sums over rows.
+/// Sums over rows. The number of rows is of the same width as the others, so that loops over bins become vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Sums {
     gradient: f64,
     curvature: f64,
-    rows: u32,
+    rows: f64,
 }
 
 impl Sums {
     #[inline(always)]
     fn of<C: Cell>(cell: C, format: &Format) -> Self {
-        let (gradient, curvature, rows) = cell.unpack(format);
-        Sums {
-            gradient: gradient as f64 * format.gradient_unit,
-            curvature: curvature as f64 * format.curvature_unit,
-            rows,
-        }
+        let [gradient, curvature, rows] = cell.unpack(format).map(|sum| sum as f64);
+        Sums { gradient: gradient * format.gradient_unit, curvature: curvature * format.curvature_unit, rows }
     }
 
     #[inline(always)]
@@ -77,13 +74,16 @@ impl Sums {
 impl SplitRules {
     #[inline(always)]
     fn allow(&self, side: Sums) -> bool {
-        side.rows >= self.min_leaf && side.curvature >= self.min_hessian
+        (side.rows >= self.min_leaf) & (side.curvature >= self.min_hessian)
     }
 
     /// The score of both sides; minus infinity where the rules forbid the split.
     #[inline(always)]
     fn score(&self, left: Sums, right: Sums, l2: f64) -> f64 {
-        let score = left.score(l2) + right.score(l2);
+        let (under_left, under_right) = (left.curvature + l2, right.curvature + l2);
+        // One division for both sides. A side without curvature is refused.
+        let above = left.gradient * left.gradient * under_right + right.gradient * right.gradient * under_left;
+        let score = above / (under_left * under_right);
         if self.allow(left) & self.allow(right) { score } else { f64::NEG_INFINITY }
     }
 }
@@ -106,8 +106,8 @@ pub(crate) fn best_split<C: Cell>(
         }
         ColumnBins::Names { bins, .. } => {
             let (score, left) = best_names(histogram, *bins, all, format, rules)?;
-            let heavier_left = sums_of(histogram, |code| left.holds(code), format).rows * 2 > all.rows;
-            let seen = Sums::of(histogram[*bins], format).rows > 0;
+            let heavier_left = sums_of(histogram, |code| left.holds(code), format).rows * 2.0 > all.rows;
+            let seen = Sums::of(histogram[*bins], format).rows > 0.0;
             let missing_left = if seen { left.holds(*bins as u8) } else { heavier_left };
             (score, Question::Names { left }, if missing_left { Side::Left } else { Side::Right })
         }
@@ -132,7 +132,7 @@ fn best_number<C: Cell>(
 ) -> Option<(f64, u8, Side)> {
     let missing = Sums::of(histogram[bins], format);
     // Where nothing is missing, what lies above the last bin is empty.
-    let cuts = if missing.rows > 0 { bins } else { bins - 1 };
+    let cuts = if missing.rows > 0.0 { bins } else { bins - 1 };
     let mut below = [C::default(); CODES];
     let mut sum = C::default();
     for (below, &cell) in below[..cuts].iter_mut().zip(&histogram[..cuts]) {
@@ -141,7 +141,7 @@ fn best_number<C: Cell>(
     }
     let mut scores = [0.0; CODES];
     let mut best: Option<(f64, u8, Side)> = None;
-    let sides = if missing.rows > 0 { &[Side::Right, Side::Left][..] } else { &[Side::Right] };
+    let sides = if missing.rows > 0.0 { &[Side::Right, Side::Left][..] } else { &[Side::Right] };
     for &side in sides {
         let with = if side == Side::Left { missing } else { Sums::default() };
         // A loop without branches, which the compiler turns into vectors.
@@ -157,8 +157,8 @@ fn best_number<C: Cell>(
     }
     let (score, cut, side) = best?;
     // A value that is first missing in a new row goes where most rows went.
-    let heavier = if Sums::of(below[cut as usize], format).rows * 2 > all.rows { Side::Left } else { Side::Right };
-    Some((score, cut, if missing.rows > 0 { side } else { heavier }))
+    let heavier = if Sums::of(below[cut as usize], format).rows * 2.0 > all.rows { Side::Left } else { Side::Right };
+    Some((score, cut, if missing.rows > 0.0 { side } else { heavier }))
 }
 
 /// The score and the codes that go left. Missing names are one more name.
@@ -171,7 +171,7 @@ fn best_names<C: Cell>(
 ) -> Option<(f64, CodeSet)> {
     let mut names: Vec<(u8, Sums)> = (0..=bins)
         .map(|code| (code as u8, Sums::of(histogram[code], format)))
-        .filter(|(_, sums)| sums.rows > 0)
+        .filter(|(_, sums)| sums.rows > 0.0)
         .collect();
     let mut best: Option<(f64, CodeSet)> = None;
     let mut offer = |score: f64, codes: &[(u8, Sums)]| {
