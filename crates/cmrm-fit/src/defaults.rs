@@ -38,7 +38,7 @@ const NETWORK_FADE: Fade = Fade { margin: -0.3, share: 0.1 };
 pub(crate) const ENOUGH_TO_CHOOSE: usize = 50;
 
 /// The model where neither it nor a setting that only a network or a linear model has is given.
-const USUAL_MODEL: ModelKind = ModelKind::Mlp;
+const USUAL_MODEL: ModelKind = ModelKind::Auto;
 /// Share of the rows held back to choose the epoch and to calibrate by. A vote is judged and calibrated by out-of-sample
 /// probabilities of the rows that it learns from, and holds none back.
 const VALIDATION_SHARE: f64 = 0.1;

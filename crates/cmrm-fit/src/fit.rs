@@ -16,7 +16,7 @@ use crate::memory::{Need, Room};
 use crate::outcome::{FitOutcome, FittedArm};
 use crate::penalty::with_penalty;
 use crate::prepare::{Loaded, Prepared};
-use crate::progress::{OfObserver, Progress};
+use crate::progress::OfObserver;
 
 /// A fit of rows in memory, ready to run. The command, the Python package, searches and cross-fitting all train this way,
 /// so that the same rows, seed and settings give the same bits in each.
@@ -138,14 +138,6 @@ impl Fit {
         let history = trainer.history().to_vec();
         let arms = trainer.finish()?;
         Ok(self.finish(arms, history))
-    }
-
-    /// Checks the memory and fits the vote that the settings ask for. If `watch` asks for an early end, that is an error:
-    /// [`cmrm_train::Error::Stopped`].
-    pub fn run_vote(self, watch: &mut dyn Progress) -> Result<FitOutcome> {
-        self.check_memory()?;
-        watch.stop().check()?;
-        Err(Error::Internal(format!("the model {} is not built yet", self.config.model().name())))
     }
 
     /// The fit whose training rows a search for settings may see: those to train on and to validate, and no test rows.

@@ -38,6 +38,7 @@
 //! ```
 
 mod arms;
+mod auto;
 mod check;
 mod config;
 mod cross_fit;

@@ -2,13 +2,6 @@
 
 use rayon::prelude::*;
 
-/// A learner to choose from: its out-of-sample probabilities, `[rows, classes]`.
-#[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
-    /// Probabilities of the classes, row after row.
-    pub out_of_sample: &'a [f32],
-}
-
 /// The learners that vote.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
@@ -20,29 +13,25 @@ pub struct Chosen {
     pub brier: f64,
 }
 
-/// Takes up to `most` learners one after the other, each perhaps more than once: always the one whose vote brings the mean of
+/// Chooses among learners by their out-of-sample probabilities, `[rows, classes]` each.
+///
+/// Takes up to `most` of them one after the other, each perhaps more than once: always the one whose vote brings the mean of
 /// those taken nearest to the observed labels, by the Brier score. Of all the means on the way the best is kept, of equals the
 /// shortest. Under symmetric noise the score of observed labels is least for the probabilities that are right for the clean ones
 /// too, up to noise that is the same for every class.
-pub fn choose(
-    candidates: &[Candidate<'_>],
-    labels: &[u32],
-    weights: Option<&[f32]>,
-    classes: usize,
-    most: usize,
-) -> Chosen {
+pub fn choose(candidates: &[&[f32]], labels: &[u32], weights: Option<&[f32]>, classes: usize, most: usize) -> Chosen {
     let mut sum = vec![0.0f32; labels.len() * classes];
     let mut taken = Vec::new();
     let mut best = Chosen { votes: Vec::new(), out_of_sample: Vec::new(), brier: f64::INFINITY };
     for count in 1..=most {
         let scale = 1.0 / count as f32;
-        let score = |candidate: &Candidate<'_>| {
-            let mean = |at: usize| (sum[at] + candidate.out_of_sample[at]) * scale;
+        let score = |candidate: &&[f32]| {
+            let mean = |at: usize| (sum[at] + candidate[at]) * scale;
             brier(mean, labels, weights, classes)
         };
         let scores: Vec<f64> = candidates.par_iter().map(score).collect();
         let Some(next) = (0..scores.len()).min_by(|&a, &b| scores[a].total_cmp(&scores[b])) else { break };
-        sum.iter_mut().zip(candidates[next].out_of_sample).for_each(|(sum, p)| *sum += p);
+        sum.iter_mut().zip(candidates[next]).for_each(|(sum, p)| *sum += p);
         taken.push(next);
         if scores[next] < best.brier {
             let mut votes: Vec<(usize, usize)> = Vec::new();
@@ -60,7 +49,11 @@ pub fn choose(
     best
 }
 
-/// Mean over the rows of the squared distance between probabilities and the one-hot label.
+/// Mean over the rows of the squared distance between probabilities, `[rows, classes]`, and the one-hot label.
+pub fn brier_score(probabilities: &[f32], labels: &[u32], weights: Option<&[f32]>, classes: usize) -> f64 {
+    brier(|at| probabilities[at], labels, weights, classes)
+}
+
 fn brier(p: impl Fn(usize) -> f32, labels: &[u32], weights: Option<&[f32]>, classes: usize) -> f64 {
     let (mut sum, mut all) = (0.0, 0.0);
     for (row, &label) in labels.iter().enumerate() {
@@ -87,14 +80,13 @@ mod tests {
         let first = [0.9, 0.1, 0.1, 0.9, 0.4, 0.6, 0.1, 0.9];
         let second = [0.4, 0.6, 0.1, 0.9, 0.9, 0.1, 0.1, 0.9];
         let guess = [0.5; 8];
-        let of = |out_of_sample| Candidate { out_of_sample };
-        let found = choose(&[of(&guess), of(&first), of(&second)], &labels, None, 2, 8);
+        let found = choose(&[&guess, &first, &second], &labels, None, 2, 8);
         assert_eq!(found.votes.iter().map(|&(place, _)| place).collect::<Vec<_>>(), [1, 2]);
-        let alone = choose(&[of(&first)], &labels, None, 2, 8);
+        let alone = choose(&[&first], &labels, None, 2, 8);
         assert_eq!(alone.votes, [(0, 1)]);
         assert!(found.brier < alone.brier);
         // Rows of no weight have no say.
         let weights = [1.0, 1.0, 0.0, 1.0];
-        assert_eq!(choose(&[of(&first), of(&second)], &labels, Some(&weights), 2, 8).votes, [(0, 1)]);
+        assert_eq!(choose(&[&first, &second], &labels, Some(&weights), 2, 8).votes, [(0, 1)]);
     }
 }

@@ -5,7 +5,7 @@ mod member;
 mod predictor;
 mod stored;
 
-pub use choice::{Candidate, Chosen, choose};
+pub use choice::{Chosen, brier_score, choose};
 pub use member::Member;
 pub use predictor::Predictor;
 

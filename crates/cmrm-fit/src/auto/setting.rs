@@ -1,0 +1,137 @@
+//! The learners that may vote, and the settings that each is tried with.
+
+use super::task::Task;
+use crate::kinds::ModelKind;
+
+/// Rows up to which everything is tried; with more of them, time counts and settings matter less.
+const SMALL: usize = 20_000;
+/// Most codes, over rows, columns and trees, that boosting reads at the root of its trees.
+const MOST_CODES: usize = 1_000_000_000;
+const FOLDS: usize = 5;
+const FEWER_FOLDS: usize = 3;
+
+/// One learner with its settings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Setting {
+    /// A linear model at its optimum; the penalty against the sum of the losses, scikit-learn's 1/C.
+    Linear {
+        /// The penalty.
+        strength: f64,
+    },
+    /// The network of `--model mlp`, with its envelope.
+    Network,
+    /// A random forest.
+    Forest {
+        /// Fewest rows of a leaf.
+        min_leaf: usize,
+    },
+    /// Gradient boosting.
+    Boosting {
+        /// Rounds.
+        rounds: usize,
+    },
+    /// A kernel machine.
+    Kernel {
+        /// γ, as a multiple of one over the variance of a row.
+        gamma: f64,
+        /// The penalty.
+        ridge: f64,
+    },
+}
+
+/// Learners of one kind, trained together since they share work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    /// Linear models.
+    Linear,
+    /// Gradient boosting.
+    Boosting,
+    /// Random forests.
+    Forest,
+    /// Kernel machines.
+    Kernel,
+    /// Networks.
+    Network,
+}
+
+impl Family {
+    /// All of them, those first that say most in little time.
+    pub const ALL: [Family; 5] = [Family::Linear, Family::Boosting, Family::Forest, Family::Kernel, Family::Network];
+
+    /// Those that a model of the settings votes with.
+    pub fn of(model: ModelKind) -> Vec<Family> {
+        match model {
+            ModelKind::Forest => vec![Family::Forest],
+            ModelKind::Boosting => vec![Family::Boosting],
+            ModelKind::Kernel => vec![Family::Kernel],
+            _ => Family::ALL.to_vec(),
+        }
+    }
+
+    /// In reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Linear => "linear",
+            Family::Boosting => "boosting",
+            Family::Forest => "forest",
+            Family::Kernel => "kernel",
+            Family::Network => "network",
+        }
+    }
+
+    /// The settings to try on the rows of a task.
+    pub(super) fn settings(self, task: &Task<'_>) -> Vec<Setting> {
+        let data = &task.part().data;
+        let small = data.len() <= SMALL;
+        match self {
+            Family::Linear => [100.0, 10.0, 1.0, 0.1].map(|strength| Setting::Linear { strength }).to_vec(),
+            Family::Network => vec![Setting::Network],
+            Family::Forest => {
+                let leaves: &[usize] = if small { &[1, 3, 10] } else { &[5] };
+                leaves.iter().map(|&min_leaf| Setting::Forest { min_leaf }).collect()
+            }
+            Family::Boosting => {
+                let trees = if task.classes == 2 { 1 } else { task.classes };
+                let round = data.len().saturating_mul(data.width()).saturating_mul(trees);
+                let mut rounds = vec![15, 30, 60, 100];
+                rounds.retain(|&rounds| rounds == 15 || round.saturating_mul(rounds) <= MOST_CODES);
+                rounds.into_iter().map(|rounds| Setting::Boosting { rounds }).collect()
+            }
+            Family::Kernel => {
+                let ridges = [0.03, 0.3, 3.0, 30.0];
+                let one = |gamma: f64| ridges.map(|ridge| Setting::Kernel { gamma, ridge });
+                [0.25, 1.0, 4.0].iter().flat_map(|&gamma| one(gamma)).collect()
+            }
+        }
+    }
+}
+
+impl Setting {
+    /// Its family.
+    pub fn family(self) -> Family {
+        match self {
+            Setting::Linear { .. } => Family::Linear,
+            Setting::Network => Family::Network,
+            Setting::Forest { .. } => Family::Forest,
+            Setting::Boosting { .. } => Family::Boosting,
+            Setting::Kernel { .. } => Family::Kernel,
+        }
+    }
+
+    /// In reports.
+    pub fn name(self) -> String {
+        let family = self.family().name();
+        match self {
+            Setting::Linear { strength } => format!("{family}, penalty {strength}"),
+            Setting::Network => family.into(),
+            Setting::Forest { min_leaf } => format!("{family}, leaves of {min_leaf}"),
+            Setting::Boosting { rounds } => format!("{family}, {rounds} rounds"),
+            Setting::Kernel { gamma, ridge } => format!("{family}, width {gamma}, ridge {ridge}"),
+        }
+    }
+}
+
+/// Folds for so many rows: with many, fewer models that see fewer of them are as good, and twice as fast.
+pub(super) fn folds(rows: usize) -> usize {
+    if rows > SMALL { FEWER_FOLDS } else { FOLDS.min(rows / 2).max(2) }
+}

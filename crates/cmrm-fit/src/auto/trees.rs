@@ -1,0 +1,123 @@
+//! Forests, whose out-of-bag predictions need no folds, and boosting by folds.
+
+use cmrm::scores::softmax;
+use cmrm_data::preprocess::{Encoder, Fill, Preprocess};
+use cmrm_train::Stop;
+use cmrm_train::trees::{
+    Bins, Boosting, BoostingConfig, Codes, CrossEntropy, Forest, ForestConfig, HeldOut, TreeColumn, TreeColumns,
+};
+use cmrm_train::vote::Member;
+
+use super::linear::by_setting;
+use super::setting::Setting;
+use super::task::{Learned, Task, at, each_fold};
+use crate::error::{Error, Result};
+
+/// Trees of a forest.
+const TREES: usize = 200;
+
+/// The rows as trees read them. Bins are learned once for all folds, since no label has a part in them.
+pub(super) struct Binned {
+    bins: Bins,
+    codes: Codes,
+}
+
+impl Binned {
+    pub fn new(task: &Task<'_>) -> Result<Self> {
+        let x = task.part().data.matrix()?;
+        let bins = Bins::learn(x, &tree_columns(&task.rows.preprocess)?, None)?;
+        let codes = bins.codes(x)?;
+        Ok(Binned { bins, codes })
+    }
+}
+
+/// Trains forests.
+pub(super) fn learn_forests(
+    task: &Task<'_>,
+    binned: &Binned,
+    settings: &[Setting],
+    weights: Option<&[f32]>,
+    stop: &Stop,
+) -> Result<Vec<Learned>> {
+    let labels = &task.part().data.labels;
+    let one = |&setting: &Setting| {
+        let Setting::Forest { min_leaf } = setting else {
+            return Err(Error::Internal("a forest with the settings of another learner".into()));
+        };
+        let config = ForestConfig { trees: TREES, min_leaf, seed: task.config.seed, ..ForestConfig::default() };
+        let (forest, out_of_bag) =
+            Forest::fit(&binned.bins, &binned.codes, labels, task.classes, weights, &config, stop)?;
+        Ok(Learned { setting, out_of_sample: out_of_bag.probabilities, copies: vec![Member::Forest(forest)] })
+    };
+    settings.iter().map(one).collect()
+}
+
+/// Trains boosting fold by fold, once for all numbers of rounds.
+pub(super) fn learn_boosting(
+    task: &Task<'_>,
+    binned: &Binned,
+    settings: &[Setting],
+    weights: Option<&[f32]>,
+    stop: &Stop,
+) -> Result<Vec<Learned>> {
+    let rounds: Vec<usize> = settings
+        .iter()
+        .filter_map(|setting| match setting {
+            Setting::Boosting { rounds } => Some(*rounds),
+            _ => None,
+        })
+        .collect();
+    let most = rounds.iter().copied().max().unwrap_or(1);
+    let config = BoostingConfig { rounds: most, seed: task.config.seed, ..BoostingConfig::default() };
+    let labels = &task.part().data.labels;
+    let folds = each_fold(task, stop, |fold| {
+        let of = |rows: &[usize]| -> (Codes, Vec<u32>) {
+            let places: Vec<u32> = rows.iter().map(|&row| row as u32).collect();
+            (binned.codes.select(&places), rows.iter().map(|&row| labels[row]).collect())
+        };
+        let ((train, train_labels), (held, held_labels)) = (of(&fold.train), of(&fold.held));
+        let weights = at(weights, &fold.train);
+        let mut objective = CrossEntropy::new(&train_labels, task.classes, weights.as_deref())?;
+        let mut said: Vec<Vec<f32>> = vec![Vec::new(); rounds.len()];
+        let mut staged = |round: usize, logits: &[f32]| {
+            for (said, _) in said.iter_mut().zip(&rounds).filter(|(_, wanted)| **wanted == round) {
+                *said = logits.to_vec();
+                said.chunks_exact_mut(task.classes).for_each(softmax);
+            }
+        };
+        let held_out = HeldOut { codes: &held, labels: &held_labels, staged: Some(&mut staged) };
+        let fitted = Boosting::fit(&binned.bins, &train, &mut objective, &config, Some(held_out), stop)?;
+        let copies = rounds.iter().zip(said).map(|(&rounds, said)| {
+            let mut model = fitted.model.clone();
+            model.truncate(rounds);
+            (Member::Boosting(model), said)
+        });
+        Ok(copies.collect())
+    })?;
+    Ok(by_setting(task, settings, folds))
+}
+
+/// How trees read the features that come of the columns: numbers whose missing cells are flagged, and names.
+pub(super) fn tree_columns(preprocess: &Preprocess) -> Result<TreeColumns> {
+    let (mut columns, mut first) = (Vec::new(), 0);
+    for plan in preprocess.columns() {
+        let end = first + plan.width();
+        let missing = plan.flag.then(|| end.saturating_sub(1));
+        match &plan.encoder {
+            Encoder::Dropped => {}
+            Encoder::Number(_) | Encoder::Days(_) | Encoder::Ordinal { .. } => {
+                columns.push(TreeColumn::Number { at: first, missing });
+            }
+            Encoder::Parts(parts) => {
+                columns.extend((0..parts.len()).map(|part| TreeColumn::Number { at: first + part, missing }));
+            }
+            Encoder::OneHot { levels } => {
+                let own = usize::from(plan.fill == Some(Fill::OwnCategory));
+                columns.push(TreeColumn::Names { at: first, levels: levels.len() + own });
+                columns.extend(missing.map(|at| TreeColumn::Number { at, missing: None }));
+            }
+        }
+        first = end;
+    }
+    Ok(TreeColumns::new(first, columns)?)
+}
