@@ -57,7 +57,8 @@ class Robust(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     sample_weight_ : weight of each row in that fit: the filter's, from 0 to 1, times the one given to :meth:`fit`
     margins_ : for each row, the out-of-sample probability of its label minus that of the strongest other class
-    out_of_fold_ : these probabilities, one column per class; equal ones where no model could judge the row
+    out_of_fold_ : these probabilities, one column per class; equal ones where no model could judge the row. With
+        several rounds they rank labels but overstate accuracy: the weights of other rows depend on the row's label
     label_issues_ : an :class:`Audit` of the rows by these probabilities: suspects and suggested labels
 
     >>> import cmrm
