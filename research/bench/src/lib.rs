@@ -1,6 +1,7 @@
 //! The work that the benchmarks time, apart from how it is timed; and readers for the files that the programs are
 //! pointed at.
 
+mod clock;
 mod linear_step;
 pub mod npy;
 pub mod scores;
@@ -8,6 +9,7 @@ pub mod sets;
 mod stream;
 pub mod tables;
 
+pub use clock::{Clock, Time};
 pub use linear_step::LinearStep;
 pub use stream::Stream;
 

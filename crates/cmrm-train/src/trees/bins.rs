@@ -15,7 +15,7 @@ pub(crate) const MOST_BINS: usize = 255;
 /// Codes of a column.
 pub(crate) const CODES: usize = MOST_BINS + 1;
 /// Most rows that decide where a column is cut.
-const SAMPLE: usize = 1 << 16;
+const SAMPLE: usize = 200_000;
 
 /// Where every column is cut.
 #[derive(Debug, Clone, PartialEq)]

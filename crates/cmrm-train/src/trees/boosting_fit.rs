@@ -334,3 +334,32 @@ impl<'a> Watch<'a> {
         rows.map(loss).sum::<f64>() / self.held_out.labels.len().max(1) as f64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cmrm::Matrix;
+
+    use super::super::columns::TreeColumns;
+    use super::super::objective::CrossEntropy;
+    use super::*;
+
+    #[test]
+    fn small_words_and_large_ones_give_the_same_trees() {
+        let mut rng = Rng::new(1, 0);
+        let x: Vec<f32> = (0..2000 * 3).map(|_| rng.normal() as f32).collect();
+        let labels: Vec<u32> = x.chunks(3).map(|row| u32::from(row[0] * row[1] + 0.3 * row[2] > 0.0)).collect();
+        let x = Matrix::new(&x, 3).unwrap();
+        let bins = Bins::learn(x, &TreeColumns::numbers(3), None).unwrap();
+        let codes = bins.codes(x).unwrap();
+        let config = BoostingConfig { rounds: 10, ..BoostingConfig::default() };
+        let mut objective = CrossEntropy::new(&labels, 2, None).unwrap();
+        let small = Rounds::<u64>::new(&bins, &codes, &objective, config);
+        let small = small.run(&mut objective, None, &Stop::default()).unwrap().model;
+        let large = Rounds::<u128>::new(&bins, &codes, &objective, config);
+        let large = large.run(&mut objective, None, &Stop::default()).unwrap().model;
+        let pairs = small.logits(x).unwrap().into_iter().zip(large.logits(x).unwrap());
+        // Both round to the 2^−24th part of the largest gradient; only what is equal but for that could differ.
+        let apart = pairs.filter(|(a, b)| (a - b).abs() > 1e-4).count();
+        assert!(apart < 40, "{apart} of 4000 logits are apart");
+    }
+}

@@ -5,14 +5,12 @@
 use std::fs;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
-use std::time::Instant;
 
 use cmrm::Matrix;
+use cmrm_bench::{Clock, Result, Time};
 use cmrm_train::Stop;
 use cmrm_train::trees::{Bins, Boosting, BoostingConfig, CrossEntropy, Forest, ForestConfig, TreeColumns};
 use serde::Deserialize;
-
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,27 +47,31 @@ fn run(job: &Job) -> Result<serde_json::Value> {
     let (train, test) = (Matrix::new(&train, job.columns)?, Matrix::new(&test, job.columns)?);
     let stop = Stop::default();
 
-    let start = Instant::now();
+    let clock = Clock::start();
     let bins = Bins::learn(train, &TreeColumns::numbers(job.columns), None)?;
     let codes = bins.codes(train)?;
-    let binned = start.elapsed().as_secs_f64();
-    let (model_seconds, probabilities, predict) = match &job.model {
+    let (trained, predicted, probabilities) = match &job.model {
         Settings::Boosting(config) => {
             let mut objective = CrossEntropy::new(&labels, job.classes, None)?;
             let model = Boosting::fit(&bins, &codes, &mut objective, config, None, &stop)?.model;
-            let trained = start.elapsed().as_secs_f64();
-            let predicting = Instant::now();
-            (trained, model.probabilities(test)?, predicting.elapsed().as_secs_f64())
+            timed(clock, || model.probabilities(test))
         }
         Settings::Forest(config) => {
             let (model, _) = Forest::fit(&bins, &codes, &labels, job.classes, None, config, &stop)?;
-            let trained = start.elapsed().as_secs_f64();
-            let predicting = Instant::now();
-            (trained, model.probabilities(test)?, predicting.elapsed().as_secs_f64())
+            timed(clock, || model.probabilities(test))
         }
     };
+    let probabilities = probabilities?;
     fs::write(&job.probabilities, probabilities.iter().flat_map(|p| p.to_le_bytes()).collect::<Vec<u8>>())?;
-    Ok(serde_json::json!({ "bins": binned, "train": model_seconds, "predict": predict }))
+    Ok(serde_json::json!({ "train": trained, "predict": predicted }))
+}
+
+/// Stops the clock of the training and starts that of the prediction.
+fn timed<T>(training: Clock, predict: impl FnOnce() -> T) -> (Time, Time, T) {
+    let trained = training.stop();
+    let clock = Clock::start();
+    let made = predict();
+    (trained, clock.stop(), made)
 }
 
 fn floats(path: &PathBuf) -> Result<Vec<f32>> {

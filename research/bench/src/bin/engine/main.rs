@@ -5,12 +5,11 @@
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use cmrm::Matrix;
 use cmrm::envelope::{EnvelopeConfig, Preset, Start};
 use cmrm::loss::LossConfig;
-use cmrm_bench::{Result, npy};
+use cmrm_bench::{Clock, Result, Time, npy};
 use cmrm_train::matmul::{View, ViewMut, multiply};
 use cmrm_train::model::{Init, ModelConfig};
 use cmrm_train::optim::{AdamConfig, LbfgsConfig, OptimiserConfig};
@@ -231,37 +230,4 @@ fn arm(index: usize, form: Option<Form>) -> Arm {
 fn last_total(trainer: &Trainer<'_, f32>) -> f64 {
     let last = trainer.epochs_done().saturating_sub(1);
     trainer.history().iter().find(|stats| stats.epoch == last).map_or(f64::NAN, |stats| stats.total)
-}
-
-/// Time that passed, and time that this process had a processor: the fairer of the two on a busy machine.
-#[derive(Serialize)]
-struct Time {
-    seconds: f64,
-    cpu_seconds: Option<f64>,
-}
-
-struct Clock {
-    wall: Instant,
-    cpu: Option<f64>,
-}
-
-impl Clock {
-    fn start() -> Self {
-        Clock { cpu: cpu_seconds(), wall: Instant::now() }
-    }
-
-    fn stop(self) -> Time {
-        let seconds = self.wall.elapsed().as_secs_f64();
-        Time { seconds, cpu_seconds: cpu_seconds().zip(self.cpu).map(|(now, before)| now - before) }
-    }
-}
-
-/// Processor time of all threads of this process, where Linux tells.
-fn cpu_seconds() -> Option<f64> {
-    let threads = std::fs::read_dir("/proc/self/task").ok()?;
-    let times = threads.map(|thread| {
-        let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse::<f64>().ok()
-    });
-    times.sum::<Option<f64>>().map(|nanoseconds| nanoseconds * 1e-9)
 }
