@@ -10,8 +10,8 @@ use super::tree::Trees;
 use crate::checked::Checked;
 use crate::error::Result;
 
-/// Rows that go through all trees together.
-const BLOCK_ROWS: usize = 256;
+/// Rows that go through all trees together: many, because each of the trees is larger than the fast caches.
+const BLOCK_ROWS: usize = 1024;
 
 /// How many columns a node looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
