@@ -42,6 +42,7 @@ pub mod error;
 pub mod kernel;
 pub mod matmul;
 pub mod model;
+pub mod neighbours;
 pub mod optim;
 pub mod predict;
 pub mod schedule;

@@ -10,6 +10,7 @@
 mod clock;
 mod kernel;
 mod linear;
+mod neighbours;
 mod network;
 mod setting;
 mod task;
@@ -18,7 +19,7 @@ mod trees;
 use setting::{Family, Setting};
 
 use cmrm::Matrix;
-use cmrm::envelope::{OUT_OF_SAMPLE, out_of_sample_weights};
+use cmrm::envelope::{EnvelopeConfig, Fade, OUT_OF_SAMPLE, out_of_sample_weights};
 use cmrm::scores::most_likely;
 use cmrm_run::BASE;
 use cmrm_run::summary::MemberSummary;
@@ -37,6 +38,10 @@ use crate::progress::Progress;
 
 /// Most votes that are cast; a learner may have several of them.
 const VOTES: usize = 8;
+
+/// The margins of a vote are surer than those of one learner: a tenth of the labels in doubt is enough for the filter to act in
+/// full.
+const FADE: Fade = Fade { margin: -0.3, share: 0.1 };
 
 /// What the learners of a vote have in common while they are trained.
 struct Learners<'a> {
@@ -62,6 +67,7 @@ impl Learners<'_> {
             (Family::Boosting, Some(binned)) => trees::learn_boosting(task, binned, settings, weights, stop),
             (Family::Linear, _) => linear::learn(task, settings, weights, stop),
             (Family::Kernel, _) => kernel::learn(task, settings, weights, stop),
+            (Family::Neighbours, _) => neighbours::learn(task, settings, weights, stop),
             (Family::Network, _) => network::learn(task, weights, stop),
             _ => Err(Error::Internal("trees without bins".into())),
         }
@@ -126,6 +132,9 @@ fn vote(fit: &Fit, stop: &Stop, watch: &mut dyn Progress) -> Result<Voted> {
     for (at, &family) in families.iter().enumerate() {
         watch.step(at, steps, family.name());
         let settings = family.settings(&learners.task);
+        if settings.is_empty() {
+            continue;
+        }
         let mut learn = |stop: &Stop| learners.learn(family, &settings, own_weights, stop);
         let learned = if at == 0 { Some(learn(stop)?) } else { clock.within(FIRST_SHARE, learn)? };
         first.extend(learned.into_iter().flatten());
@@ -133,7 +142,8 @@ fn vote(fit: &Fit, stop: &Stop, watch: &mut dyn Progress) -> Result<Voted> {
     let candidates: Vec<&[f32]> = first.iter().map(|one| one.out_of_sample.as_slice()).collect();
     let chosen = choose(&candidates, labels, own_weights, classes, VOTES);
     let judged = Matrix::new(&chosen.out_of_sample, classes)?;
-    let weighed = out_of_sample_weights(&OUT_OF_SAMPLE.validate()?, judged, labels, own_weights)?;
+    let envelope = EnvelopeConfig { fade: Some(FADE), ..OUT_OF_SAMPLE }.validate()?;
+    let weighed = out_of_sample_weights(&envelope, judged, labels, own_weights)?;
     let all_votes: usize = chosen.votes.iter().map(|(_, count)| count).sum();
     let share = |votes: usize| votes as f64 / all_votes as f64;
     let member = |&(place, votes): &(usize, usize)| worth(&first[place], share(votes), labels, own_weights, classes);

@@ -30,6 +30,11 @@ pub(super) enum Setting {
         /// Rounds.
         rounds: usize,
     },
+    /// Nearest neighbours.
+    Neighbours {
+        /// How many.
+        count: usize,
+    },
     /// A kernel machine.
     Kernel {
         /// γ, as a multiple of one over the variance of a row.
@@ -50,13 +55,16 @@ pub(super) enum Family {
     Forest,
     /// Kernel machines.
     Kernel,
+    /// Nearest neighbours.
+    Neighbours,
     /// Networks.
     Network,
 }
 
 impl Family {
     /// All of them, those first that say most in little time.
-    pub const ALL: [Family; 5] = [Family::Linear, Family::Boosting, Family::Forest, Family::Kernel, Family::Network];
+    pub const ALL: [Family; 6] =
+        [Family::Linear, Family::Boosting, Family::Forest, Family::Kernel, Family::Neighbours, Family::Network];
 
     /// Those that a model of the settings votes with.
     pub fn of(model: ModelKind) -> Vec<Family> {
@@ -75,6 +83,7 @@ impl Family {
             Family::Boosting => "boosting",
             Family::Forest => "forest",
             Family::Kernel => "kernel",
+            Family::Neighbours => "neighbours",
             Family::Network => "network",
         }
     }
@@ -86,6 +95,8 @@ impl Family {
         match self {
             Family::Linear => [100.0, 10.0, 1.0, 0.1].map(|strength| Setting::Linear { strength }).to_vec(),
             Family::Network => vec![Setting::Network],
+            Family::Neighbours if !small => Vec::new(),
+            Family::Neighbours => [5, 15, 40].map(|count| Setting::Neighbours { count }).to_vec(),
             Family::Forest => {
                 let leaves: &[usize] = if small { &[1, 3, 10] } else { &[5] };
                 leaves.iter().map(|&min_leaf| Setting::Forest { min_leaf }).collect()
@@ -115,6 +126,7 @@ impl Setting {
             Setting::Forest { .. } => Family::Forest,
             Setting::Boosting { .. } => Family::Boosting,
             Setting::Kernel { .. } => Family::Kernel,
+            Setting::Neighbours { .. } => Family::Neighbours,
         }
     }
 
@@ -126,6 +138,7 @@ impl Setting {
             Setting::Network => family.into(),
             Setting::Forest { min_leaf } => format!("{family}, leaves of {min_leaf}"),
             Setting::Boosting { rounds } => format!("{family}, {rounds} rounds"),
+            Setting::Neighbours { count } => format!("{count} {family}"),
             Setting::Kernel { gamma, ridge } => format!("{family}, width {gamma}, ridge {ridge}"),
         }
     }

@@ -4,6 +4,7 @@ use cmrm::Matrix;
 
 use crate::error::Result;
 use crate::kernel::KernelMachine;
+use crate::neighbours::Neighbours;
 use crate::predict::Model;
 use crate::stop::Stop;
 use crate::trees::{Boosting, Forest};
@@ -15,6 +16,8 @@ pub enum Member {
     Network(Model<f32>),
     /// A kernel machine.
     Kernel(KernelMachine),
+    /// Nearest neighbours.
+    Neighbours(Neighbours),
     /// A random forest.
     Forest(Forest),
     /// Gradient boosting.
@@ -27,6 +30,7 @@ impl Member {
         match self {
             Member::Network(model) => model.network().layout().inputs(),
             Member::Kernel(machine) => machine.inputs(),
+            Member::Neighbours(neighbours) => neighbours.inputs(),
             Member::Forest(forest) => forest.columns().width(),
             Member::Boosting(boosting) => boosting.columns().width(),
         }
@@ -37,6 +41,7 @@ impl Member {
         match self {
             Member::Network(model) => model.classes(),
             Member::Kernel(machine) => machine.classes(),
+            Member::Neighbours(neighbours) => neighbours.classes(),
             Member::Forest(forest) => forest.classes(),
             Member::Boosting(boosting) => boosting.classes(),
         }
@@ -47,6 +52,7 @@ impl Member {
         match self {
             Member::Network(model) => model.probabilities_unless(x, stop),
             Member::Kernel(machine) => machine.probabilities(x, stop),
+            Member::Neighbours(neighbours) => neighbours.probabilities(x, stop),
             Member::Forest(forest) => forest.probabilities(x),
             Member::Boosting(boosting) => boosting.probabilities(x),
         }

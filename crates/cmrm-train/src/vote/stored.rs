@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Member, Vote, Voter};
 use crate::error::Result;
 use crate::kernel::{KernelHeader, KernelMachine};
+use crate::neighbours::{Neighbours, NeighboursHeader};
 use crate::predict::Model;
 use crate::stored::{NetworkHeader, Stamp, TensorFile};
 use crate::trees::{Boosting, Forest};
@@ -38,6 +39,7 @@ struct VoterHeader {
 enum MemberHeader {
     Network(NetworkHeader),
     Kernel(KernelHeader),
+    Neighbours(NeighboursHeader),
     Forest,
     Boosting,
 }
@@ -85,6 +87,7 @@ fn put_into(member: &Member, prefix: &str, file: &mut TensorFile) -> MemberHeade
     match member {
         Member::Network(model) => MemberHeader::Network(model.put_into(prefix, file)),
         Member::Kernel(machine) => MemberHeader::Kernel(machine.put_into(prefix, file)),
+        Member::Neighbours(neighbours) => MemberHeader::Neighbours(neighbours.put_into(prefix, file)),
         Member::Forest(forest) => {
             forest.put_into(prefix, file);
             MemberHeader::Forest
@@ -100,6 +103,7 @@ fn take_from(header: MemberHeader, prefix: &str, file: &TensorFile) -> Result<Me
     Ok(match header {
         MemberHeader::Network(header) => Member::Network(Model::take_from(prefix, header, file)?),
         MemberHeader::Kernel(header) => Member::Kernel(KernelMachine::take_from(prefix, &header, file)?),
+        MemberHeader::Neighbours(header) => Member::Neighbours(Neighbours::take_from(prefix, &header, file)?),
         MemberHeader::Forest => Member::Forest(Forest::take_from(prefix, file)?),
         MemberHeader::Boosting => Member::Boosting(Boosting::take_from(prefix, file)?),
     })
