@@ -14,7 +14,7 @@ use super::task::{Learned, Task, at, each_fold};
 use crate::error::{Error, Result};
 
 /// Trees of a forest.
-const TREES: usize = 200;
+pub(super) const TREES: usize = 200;
 
 /// The rows as trees read them. Bins are learned once for all folds, since no label has a part in them.
 pub(super) struct Binned {
@@ -87,12 +87,16 @@ pub(super) fn learn_boosting(
         };
         let held_out = HeldOut { codes: &held, labels: &held_labels, staged: Some(&mut staged) };
         let fitted = Boosting::fit(&binned.bins, &train, &mut objective, &config, Some(held_out), stop)?;
-        let copies = rounds.iter().zip(said).map(|(&rounds, said)| {
+        let copies = rounds.iter().zip(said).map(|(&rounds, mut said)| {
             let mut model = fitted.model.clone();
             model.truncate(rounds);
-            (Member::Boosting(model), said)
+            // Training ends early where no leaf can be split any more: there were no later rounds to hear of.
+            if said.is_empty() {
+                said = model.probabilities(task.part().data.gather(&fold.held)?.matrix()?)?;
+            }
+            Ok((Member::Boosting(model), said))
         });
-        Ok(copies.collect())
+        copies.collect()
     })?;
     Ok(by_setting(task, settings, folds))
 }
