@@ -55,11 +55,11 @@ fn steps_become_whole_epochs_by_rows_and_batch() {
         assert_eq!((decided.steps, decided.train_config().epochs), (None, decided.epochs.unwrap()));
         decided.epochs.unwrap()
     };
-    let usual = FitConfig::default();
+    let usual = of(ModelKind::Mlp);
     // 2000 steps of 128 rows: 16 batches make an epoch of 2000 rows; a last batch that is not full is one too.
     assert_eq!([2000, 2048, 2049].map(|rows| epochs(&usual, rows)), [125, 125, 118]);
     assert_eq!([1, 400, 10_000, 40_000].map(|rows| epochs(&usual, rows)), [500, 500, 26, 15]);
-    let told = |steps, batch| FitConfig { steps: Some(steps), batch, ..FitConfig::default() };
+    let told = |steps, batch| FitConfig { steps: Some(steps), batch, ..of(ModelKind::Mlp) };
     assert_eq!([(100, 10), (101, 10), (1, 10), (30, 0)].map(|(s, b)| epochs(&told(s, b), 50)), [20, 21, 15, 30]);
     // Epochs that are given stay.
     assert_eq!(epochs(&FitConfig { epochs: Some(3), ..usual.clone() }, 2000), 3);
@@ -104,7 +104,7 @@ fn the_envelope_of_a_network_comes_on_at_the_onset_and_fades_later_unless_told_o
 #[test]
 fn the_epoch_of_a_network_is_chosen_by_validation_rows_where_they_are_enough() {
     let selection = |config: &FitConfig, rows: usize| config.for_rows(900, rows).train_config().selection;
-    let (usual, best) = (FitConfig::default(), Selection::Best { patience: 0 });
+    let (usual, best) = (of(ModelKind::Mlp), Selection::Best { patience: 0 });
     assert_eq!([0, 49, 50, 100].map(|rows| selection(&usual, rows)), [Selection::Last, Selection::Last, best, best]);
     assert_eq!(selection(&of(ModelKind::Linear), 100), Selection::Last);
     // What is said wins, however few the rows.
@@ -124,16 +124,17 @@ fn the_rate_of_a_network_falls_to_zero_unless_told_otherwise() {
         Method::Stochastic { schedule, learning_rate, .. } => schedule.validate(learning_rate).unwrap(),
         Method::FullBatch(_) => panic!("by L-BFGS"),
     };
-    let falling = schedule(&FitConfig::default());
+    let network = of(ModelKind::Mlp);
+    let falling = schedule(&network);
     let rates = [0, 100, 199].map(|step| falling.lr_at(step, 10, 200));
     assert!(rates[0] == 1e-3 && (rates[1] - 5e-4).abs() < 1e-12 && rates[2] < 1e-7, "{rates:?}");
     // Chunks, of which nobody knows how many come, and whoever asks for it keep the rate.
-    let asked = FitConfig { schedule: Some(ScheduleConfig::default()), ..FitConfig::default() };
-    for steady in [FitConfig::default().in_passes(), asked] {
+    let asked = FitConfig { schedule: Some(ScheduleConfig::default()), ..network.clone() };
+    for steady in [network.in_passes(), asked] {
         assert_eq!(schedule(&steady).lr_at(199, 10, 200), 1e-3);
         assert!(steady.to_toml().unwrap().contains("kind = \"constant\""));
     }
-    let text = FitConfig::default().to_toml().unwrap();
+    let text = network.to_toml().unwrap();
     assert!(text.contains("kind = \"cosine\"") && text.contains("advance = \"step\""), "{text}");
     assert!(!of(ModelKind::Linear).to_toml().unwrap().contains("schedule"));
 }
@@ -214,10 +215,7 @@ fn a_weight_of_zero_turns_thresholds_by_class_off_too() {
 #[test]
 fn whoever_sets_what_only_a_network_has_means_a_network_and_a_vote_has_none_of_it() {
     let vote = of(ModelKind::Auto);
-    assert_eq!(
-        (FitConfig::default().is_vote(), vote.is_vote()),
-        (FitConfig::default().model() == ModelKind::Auto, true)
-    );
+    assert_eq!((FitConfig::default().model(), vote.is_vote()), (ModelKind::Auto, true));
     vote.check().unwrap();
     // Each of them alone, as a file has it.
     for text in [

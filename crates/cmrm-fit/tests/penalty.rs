@@ -64,7 +64,7 @@ fn the_choice_is_the_same_for_any_number_of_threads_and_a_given_penalty_is_left_
     };
     assert_eq!(with_threads(1).to_bits(), with_threads(3).to_bits());
     assert_eq!(chosen(&FitConfig { l2: Some(0.5), ..linear() }, examples()), 0.5);
-    let mlp = FitConfig::default();
+    let mlp = FitConfig { model: Some(ModelKind::Mlp), ..FitConfig::default() };
     assert_eq!(with_penalty(&mlp, examples(), 3, &mut Silent).unwrap(), mlp);
 }
 

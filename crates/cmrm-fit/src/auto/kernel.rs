@@ -12,9 +12,9 @@ use super::task::{Learned, Task, at};
 use crate::error::Result;
 
 /// Most rows that others are compared with.
-const LANDMARKS: usize = 1000;
+pub(super) const LANDMARKS: usize = 1000;
 /// Most rows to choose the width and the ridge by; with more rows, only the best of them is trained on all.
-const MOST_ROWS: usize = 10_000;
+pub(super) const MOST_ROWS: usize = 10_000;
 /// Stream of the generator that these rows are drawn from.
 const ROWS_STREAM: u64 = 0x5e1f;
 

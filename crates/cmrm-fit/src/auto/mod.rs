@@ -10,12 +10,14 @@
 mod clock;
 mod kernel;
 mod linear;
+mod need;
 mod neighbours;
 mod network;
 mod setting;
 mod task;
 mod trees;
 
+pub(crate) use need::of_vote;
 use setting::{Family, Setting};
 
 use cmrm::Matrix;
@@ -131,7 +133,7 @@ fn vote(fit: &Fit, stop: &Stop, watch: &mut dyn Progress) -> Result<Voted> {
     let mut first = Vec::new();
     for (at, &family) in families.iter().enumerate() {
         watch.step(at, steps, family.name());
-        let settings = family.settings(&learners.task);
+        let settings = family.settings(&fit.rows().train.data);
         if settings.is_empty() {
             continue;
         }

@@ -1,6 +1,7 @@
 //! The learners that may vote, and the settings that each is tried with.
 
-use super::task::Task;
+use cmrm_data::Dataset;
+
 use crate::kinds::ModelKind;
 
 /// Rows up to which everything is tried; with more of them, time counts and settings matter less.
@@ -88,9 +89,8 @@ impl Family {
         }
     }
 
-    /// The settings to try on the rows of a task.
-    pub(super) fn settings(self, task: &Task<'_>) -> Vec<Setting> {
-        let data = &task.part().data;
+    /// The settings to try on these rows.
+    pub fn settings(self, data: &Dataset) -> Vec<Setting> {
         let small = data.len() <= SMALL;
         match self {
             Family::Linear => [100.0, 10.0, 1.0, 0.1].map(|strength| Setting::Linear { strength }).to_vec(),
@@ -102,7 +102,7 @@ impl Family {
                 leaves.iter().map(|&min_leaf| Setting::Forest { min_leaf }).collect()
             }
             Family::Boosting => {
-                let trees = if task.classes == 2 { 1 } else { task.classes };
+                let trees = if data.classes.len() == 2 { 1 } else { data.classes.len() };
                 let round = data.len().saturating_mul(data.width()).saturating_mul(trees);
                 let mut rounds = vec![15, 30, 60, 100];
                 rounds.retain(|&rounds| rounds == 15 || round.saturating_mul(rounds) <= MOST_CODES);

@@ -10,6 +10,7 @@ use cmrm_train::model::Layout;
 use cmrm_train::train::{Method, Selection};
 
 use crate::arms::arms;
+use crate::auto::of_vote;
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::prepare::Prepared;
@@ -47,6 +48,9 @@ impl Need {
 
     /// What training needs besides its rows, which are in memory already.
     pub fn of_fit(config: &FitConfig, prepared: &Prepared) -> Result<Self> {
+        if config.is_vote() {
+            return Ok(of_vote(config, prepared));
+        }
         let (data, validation) = (&prepared.train.data, prepared.validation.data.len());
         let (train, arms) = (config.train_config(), arms(config).len());
         let layout = Layout::new(&train.model.validate()?, data.width(), data.classes.len(), arms)?;

@@ -59,6 +59,11 @@ pub struct KernelFitted {
 }
 
 impl KernelConfig {
+    /// How many of so many rows, at least one, the others are compared with.
+    pub fn landmarks_of(&self, rows: usize) -> usize {
+        self.landmarks.min(rows).min((MOST_FEATURES / rows).max(1))
+    }
+
     /// Trains all machines. `weights` of the examples count in the sum of squares.
     pub fn fit(&self, examples: Examples<'_, f32>, classes: usize, stop: &Stop) -> Result<Vec<KernelFitted>> {
         examples.check(classes)?;
@@ -67,7 +72,7 @@ impl KernelConfig {
         }
         check_parameter("landmarks", self.landmarks as f64, self.landmarks > 0, "at least 1")?;
         let (rows, inputs) = (examples.rows(), examples.x.columns());
-        let count = self.landmarks.min(rows).min((MOST_FEATURES / rows).max(1));
+        let count = self.landmarks_of(rows);
         let mut chosen = Rng::new(self.seed, LANDMARK_STREAM).choose(rows, count);
         chosen.sort_unstable();
         let landmarks: Vec<f32> = chosen.iter().flat_map(|&row| examples.x.row(row)).copied().collect();

@@ -1,0 +1,52 @@
+//! What a vote needs in memory.
+
+use cmrm_train::kernel::KernelConfig;
+
+use super::kernel::{LANDMARKS, MOST_ROWS};
+use super::setting::{Family, Setting, folds};
+use super::trees::TREES;
+use crate::config::FitConfig;
+use crate::memory::Need;
+use crate::prepare::Prepared;
+
+/// Probabilities of all rows beside those of the learners: the mean that grows while they are chosen, the best so far, and
+/// those of both arms.
+const MEANS: usize = 4;
+/// 32-bit numbers of a leaf and of the node above it: children, column and threshold, gain, as they grow and as they predict.
+const NUMBERS_OF_A_LEAF: usize = 8;
+/// Codes of all rows: row by row, column by column, and those of a fold.
+const COPIES_OF_CODES: usize = 3;
+
+/// The large parts: what all learners say of all rows, which is kept until some are chosen; the kernel; codes and leaves of trees;
+/// and the rows that folds copy, as many at a time as there are threads.
+pub(crate) fn of_vote(config: &FitConfig, prepared: &Prepared) -> Need {
+    let data = &prepared.train.data;
+    let (rows, width, classes) = (data.len(), data.width(), data.classes.len());
+    let judged = prepared.validation.data.len().max(prepared.test.as_ref().map_or(0, |(test, _)| test.len()));
+    let families = Family::of(config.model());
+    let settings: Vec<Setting> = families.iter().flat_map(|family| family.settings(data)).collect();
+    let kept = settings.iter().filter(|setting| setting.family() != Family::Kernel || rows <= MOST_ROWS).count();
+    let has = |family: Family| families.contains(&family);
+    let (mut leaves, mut mixed) = (0, 0);
+    for setting in &settings {
+        if let Setting::Forest { min_leaf } = *setting {
+            // About twice the fewest rows in a leaf; leaves of single rows are of one class.
+            let own = rows / (2 * min_leaf);
+            leaves += own;
+            mixed += if min_leaf > 1 { own } else { 0 };
+        }
+    }
+    let copied = has(Family::Linear) || has(Family::Network);
+    let at_a_time = if copied { folds(rows).min(rayon::current_num_threads()) } else { 0 };
+    let kernel = KernelConfig { gammas: Vec::new(), ridges: Vec::new(), landmarks: LANDMARKS, seed: config.seed };
+    let landmarks = if has(Family::Kernel) { kernel.landmarks_of(rows.max(1)) } else { 0 };
+    let codes = if has(Family::Forest) || has(Family::Boosting) { COPIES_OF_CODES } else { 0 };
+    Need::new(prepared.split.all(), classes)
+        .and("what every learner says of every row", &[kept + MEANS, rows, classes])
+        .and("the kernel of all rows", &[landmarks, rows])
+        .and("the columns as trees read them", &[codes, rows, width.div_ceil(size_of::<f32>())])
+        .and("the leaves of forests", &[TREES, leaves, NUMBERS_OF_A_LEAF])
+        .and("the classes of these leaves", &[TREES, mixed, classes])
+        .and("the rows of folds", &[at_a_time, rows, width])
+        .and("the probabilities of the rows to validate or test on", &[2, judged, classes])
+}
