@@ -151,7 +151,8 @@ pub struct ModelArgs {
     #[arg(long)]
     pub loss: Option<LossConfig>,
     /// Model: auto (a vote of several learners), forest, boosting, kernel (a kernel machine), mlp (a neural network), linear, svm
-    /// (linear, two classes) or cosine (of features and class vectors) [default: mlp].
+    /// (linear, two classes) or cosine (of features and class vectors) [default: auto; mlp if you give a setting
+    /// that only networks and linear models have, and for `tune`, `audit --folds`, `--auto` and `--sensitivity`].
     #[arg(long, hide_possible_values = true)]
     pub model: Option<ModelKind>,
     /// Widths of the hidden layers [default: 128,64].

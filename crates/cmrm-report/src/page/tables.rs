@@ -30,7 +30,10 @@ pub(super) fn comparison(report: &Report) -> String {
     };
     let fair = match report.members.is_empty() {
         true => "Both arms saw the same rows in the same order and differ only in the envelope. ",
-        false => "",
+        false => {
+            "The base arm learned from the labels as they are. The envelope arm adds copies of the same learners, trained with \
+             rows weighed by their margins, which come from models that had not seen the row. "
+        }
     };
     let mut out = format!(
         "<p>{fair}Measured on {} rows by {}, with \
