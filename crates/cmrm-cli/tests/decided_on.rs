@@ -201,7 +201,10 @@ fn an_audit_with_actions_is_a_file_of_decisions_and_so_is_one_by_hand() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     write_tables(folder.path());
-    json(folder.path(), &["fit", "t.csv", "--label", "kind", "--id", "pid", "--out", "run", "--no-base"]);
+    json(
+        folder.path(),
+        &["fit", "t.csv", "--label", "kind", "--id", "pid", "--model", "mlp", "--out", "run", "--no-base"],
+    );
     let found = json(folder.path(), &["audit", "run", "--out", "s.csv"]);
     assert!(found["top"][0]["id"].as_str().unwrap().len() == 5, "{found}");
     let audit = fs::read_to_string(at("s.csv")).unwrap();

@@ -21,8 +21,8 @@ fn accuracy(summary: &Value, arm: usize) -> f64 {
 #[test]
 fn noisy_digits_end_in_a_better_envelope_and_mostly_true_suspects() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["fit", "digits", "--noise", "symmetric:0.4", "--seed", "1", "--out", "run", "--json", "--quiet"];
-    let summary = json(folder.path(), &arguments);
+    let fit = ["fit", "digits", "--model", "mlp", "--noise", "symmetric:0.4", "--seed", "1", "--out", "run"];
+    let summary = json(folder.path(), &[&fit[..], &["--json", "--quiet"]].concat());
     assert_eq!(summary["schema"], "cmrm/fit/1");
     assert_eq!(summary["judged_by"], "clean");
     assert_eq!(summary["arms"][0]["name"], "base");

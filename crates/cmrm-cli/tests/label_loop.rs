@@ -36,7 +36,10 @@ fn wrong_labels_are_made_found_and_put_right() {
         assert_eq!(noisy[flip[0].parse::<usize>().unwrap()].last(), Some(&flip[2]));
     }
 
-    json(folder.path(), &["fit", "noisy.csv", "--label", &label, "--no-base", "--seed", "1", "--out", "run"]);
+    json(
+        folder.path(),
+        &["fit", "noisy.csv", "--label", &label, "--model", "mlp", "--no-base", "--seed", "1", "--out", "run"],
+    );
     let audit = json(folder.path(), &["audit", "run", "--out", "suspects.csv", "--top", "5"]);
     assert_eq!(audit["schema"], "cmrm/audit/1");
     assert_eq!(audit["top"].as_array().unwrap().len(), 5);

@@ -1,6 +1,8 @@
 //! Running the command in a folder of its own.
 #![allow(dead_code)]
 
+pub mod review;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

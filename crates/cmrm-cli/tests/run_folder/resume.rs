@@ -54,7 +54,10 @@ fn a_refused_resume_leaves_the_run_as_it_was_and_the_right_one_goes_on() {
     ] {
         refuse_unchanged(broken, &with(more), &[&other[..], &[difference]].concat());
     }
-    fs::write(broken.join("other.toml"), "data = \"table.csv\"\nlabel = \"churned\"\n").unwrap();
+    let settings = "data = \"table.csv\"\nlabel = \"churned\"\n";
+    fs::write(broken.join("other.toml"), settings).unwrap();
+    refuse_unchanged(broken, &with(&["--config", "other.toml"]), &["model is \"mlp\" there and \"auto\" here"]);
+    fs::write(broken.join("other.toml"), format!("{settings}model = \"mlp\"\n")).unwrap();
     // 360 rows in batches of 128: 2000 steps are more than the most epochs.
     refuse_unchanged(broken, &with(&["--config", "other.toml"]), &["epochs is 400 there and 500 here"]);
     refuse_unchanged(broken, &with(&["--steps", "900"]), &["epochs is 400 there and 300 here"]);
