@@ -6,8 +6,9 @@ use crate::kinds::ModelKind;
 
 /// Rows up to which everything is tried; with more of them, time counts and settings matter less.
 const SMALL: usize = 20_000;
-/// Most codes, over rows, columns and trees, that boosting reads at the root of its trees.
-const MOST_CODES: usize = 1_000_000_000;
+/// Most codes, over rows, columns, trees and folds, that boosting reads at the roots of its trees: about half a minute of one
+/// core.
+const MOST_CODES: usize = 1_500_000_000;
 const FOLDS: usize = 5;
 const FEWER_FOLDS: usize = 3;
 
@@ -103,7 +104,7 @@ impl Family {
             }
             Family::Boosting => {
                 let trees = if data.classes.len() == 2 { 1 } else { data.classes.len() };
-                let round = data.len().saturating_mul(data.width()).saturating_mul(trees);
+                let round = [data.width(), trees, folds(data.len())].iter().fold(data.len(), |codes, &by| codes.saturating_mul(by));
                 let mut rounds = vec![15, 30, 60, 100];
                 rounds.retain(|&rounds| rounds == 15 || round.saturating_mul(rounds) <= MOST_CODES);
                 rounds.into_iter().map(|rounds| Setting::Boosting { rounds }).collect()
