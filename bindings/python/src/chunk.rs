@@ -98,11 +98,6 @@ fn networks(before: &Fitted) -> Result<Vec<&Model<f32>>, cmrm_fit::Error> {
         Predictor::Network(model) => Some(model),
         Predictor::Vote(_) => None,
     });
-    networks.collect::<Option<_>>().ok_or_else(|| {
-        cmrm_fit::Error::Refused(
-            "partial_fit goes on with a network or a linear model, and fit has left a vote of learners; call partial_fit on a \
-             new classifier, or fit with model=\"mlp\" first"
-                .into(),
-        )
-    })
+    // Python offers no partial_fit after a vote.
+    networks.collect::<Option<_>>().ok_or_else(|| cmrm_fit::Error::Internal("chunks after a vote".into()))
 }

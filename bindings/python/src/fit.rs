@@ -1,6 +1,7 @@
 //! Training.
 
 use cmrm_fit::{Fit, FitConfig, Loaded};
+use cmrm_run::summary::MemberSummary;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -91,7 +92,7 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
     let (config, loaded, tell) = (task.config()?, task.loaded()?, task.tell(py));
     let labels = slice(&task.labels)?;
     let keep = task.keep_data;
-    let (fitted, views, [notes, warnings]) = detached_on(py, task.threads, move |stop| {
+    let (fitted, views, members, [notes, warnings]) = detached_on(py, task.threads, move |stop| {
         let fit = Fit::new(&config, &loaded, stop).map_err(refuse)?;
         let mut watch = Watch::new(stop, tell);
         let outcome = if fit.config().is_vote() { fit.run_vote(&mut watch) } else { fit.run(&mut watch) };
@@ -101,9 +102,19 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
         let envelope = outcome.envelope_arm().map_err(refuse)?;
         let calibration = outcome.calibration(envelope, stop).map_err(refuse)?;
         let words = [outcome.rows.notes.clone(), outcome.warnings().map_err(refuse)?];
-        Ok((Fitted::new(outcome, calibration, keep.then_some(loaded.train)), views, words))
+        let members = outcome.members.clone();
+        Ok((Fitted::new(outcome, calibration, keep.then_some(loaded.train)), views, members, words))
     })?;
     let columns = views.columns(py)?;
+    let worth = |member: MemberSummary| {
+        let worth = PyDict::new(py);
+        worth.set_item("name", member.name)?;
+        worth.set_item("share", member.share)?;
+        worth.set_item("accuracy", member.accuracy)?;
+        worth.set_item("brier", member.brier)?;
+        PyResult::Ok(worth)
+    };
+    columns.set_item("members", members.into_iter().map(worth).collect::<PyResult<Vec<_>>>()?)?;
     columns.set_item("notes", notes)?;
     columns.set_item("warnings", warnings)?;
     Ok((fitted, columns))

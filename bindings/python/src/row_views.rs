@@ -5,35 +5,43 @@ use cmrm::audit::{Audit, MarginOptions, rank_confidences, rank_margins};
 use cmrm::scores::strongest_other;
 use cmrm_fit::{FitOutcome, Loaded};
 use cmrm_train::Stop;
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::audit::columns;
 
-/// What training saw of every row: the audit of the margins, weights, and which rows were trained on.
+/// What training saw of every row: the audit of the margins, weights, which rows were trained on, and what models say of them
+/// that have not seen them, where there are such models.
 pub struct RowViews {
     audit: Audit,
     weight: Vec<f32>,
     trained_on: Vec<bool>,
+    /// `[rows, classes]`.
+    out_of_sample: Option<Vec<f32>>,
+    classes: usize,
 }
 
 impl RowViews {
-    /// The record of the rows trained on, or what models say of them that have not seen them; of the others what the model says of them now. `labels` are those of all rows.
+    /// The record of the rows trained on, or what models say of them that have not seen them; of the others what the model says
+    /// of them now. `labels` are those of all rows.
     pub fn of(loaded: &Loaded, labels: &[u32], outcome: &FitOutcome, stop: &Stop) -> Result<Self, cmrm_fit::Error> {
         let train = &outcome.rows.train.data;
         let (rows, classes) = (loaded.train.features.rows(), train.classes.len());
         let (mut margins, mut rivals) = (vec![0.0; rows], vec![0; rows]);
         let (mut weight, mut trained_on) = (vec![1.0; rows], vec![false; rows]);
-        let mut confidences = vec![0.0; rows];
         let envelope = outcome.envelope_arm()?;
         let record = &outcome.training_rows;
+        let mut out_of_sample = envelope.out_of_sample.as_ref().map(|_| vec![0.0; rows * classes]);
+        let of_row = |row: usize| row * classes..(row + 1) * classes;
         for (at, &row) in train.rows.iter().enumerate() {
             let row = row as usize;
             trained_on[row] = true;
             (margins[row], rivals[row]) = (record.margin[at], record.rival[at]);
             weight[row] = record.weight[at];
-            confidences[row] = record.confidence.get(at).copied().unwrap_or_default();
+            if let (Some(all), Some(judged)) = (&mut out_of_sample, &envelope.out_of_sample) {
+                all[of_row(row)].copy_from_slice(&judged[of_row(at)]);
+            }
         }
         let others: Vec<usize> = (0..rows).filter(|&row| !trained_on[row]).collect();
         if !others.is_empty() {
@@ -42,23 +50,32 @@ impl RowViews {
             let said = envelope.model.probabilities(Matrix::new(&rows.values, rows.width)?, stop)?;
             for (row, said) in others.into_iter().zip(said.chunks_exact(classes)) {
                 (margins[row], rivals[row]) = margin(said, labels[row] as usize);
-                confidences[row] = said[labels[row] as usize];
+                // Rows that were not trained on are as new to the model as those trained on are to those that judge them.
+                if let Some(all) = &mut out_of_sample {
+                    all[of_row(row)].copy_from_slice(said);
+                }
             }
         }
         let options = MarginOptions::default();
-        // Rows that were not trained on are as new to the model as those trained on are to those that judge them.
-        let audit = match record.confidence.is_empty() {
-            true => rank_margins(&margins, &rivals, labels, classes, &options)?,
-            false => rank_confidences(&confidences, &margins, &rivals, labels, classes, &options)?,
+        let audit = match &out_of_sample {
+            None => rank_margins(&margins, &rivals, labels, classes, &options)?,
+            Some(all) => {
+                let of_label = |(said, label): (&[f32], &u32)| said[*label as usize];
+                let confidences: Vec<f32> = all.chunks_exact(classes).zip(labels).map(of_label).collect();
+                rank_confidences(&confidences, &margins, &rivals, labels, classes, &options)?
+            }
         };
-        Ok(RowViews { audit, weight, trained_on })
+        Ok(RowViews { audit, weight, trained_on, out_of_sample, classes })
     }
 
     /// The columns by name.
     pub fn columns<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = columns(py, self.audit)?;
         dict.set_item("weight", self.weight.into_pyarray(py))?;
+        let rows = self.trained_on.len();
         dict.set_item("trained_on", self.trained_on.into_pyarray(py))?;
+        let out_of_sample = self.out_of_sample.map(|all| all.into_pyarray(py).reshape([rows, self.classes]));
+        dict.set_item("out_of_sample", out_of_sample.transpose()?)?;
         Ok(dict)
     }
 }

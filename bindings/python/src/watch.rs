@@ -9,7 +9,10 @@ use pyo3::prelude::*;
 
 use crate::errors::refuse;
 
-/// Tells of every epoch, and ends the training when it is to stop or when the telling raises.
+/// What a training in passes counts.
+const EPOCH: &str = "epoch";
+
+/// Tells of every epoch or learner, and ends the training when it is to stop or when the telling raises.
 pub struct Watch {
     stop: Stop,
     tell: Option<Py<PyAny>>,
@@ -18,7 +21,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// `tell` is called with epochs done, epochs in all, and the fold of a search.
+    /// `tell` is called with how many are done, how many there are, the fold of a search, and what is counted.
     pub fn new(stop: &Stop, tell: Option<Py<PyAny>>) -> Self {
         Watch { stop: stop.clone(), tell, fold: 0, raised: None }
     }
@@ -28,9 +31,9 @@ impl Watch {
         self.raised.map_or_else(|| self.stop.check().map_err(refuse), Err)
     }
 
-    fn look(&mut self, done: usize, of: usize) -> ControlFlow<()> {
+    fn look(&mut self, done: usize, of: usize, unit: &str) -> ControlFlow<()> {
         if let Some(tell) = &self.tell {
-            let told = Python::attach(|py| tell.call1(py, (done, of, self.fold)).map(drop));
+            let told = Python::attach(|py| tell.call1(py, (done, of, self.fold, unit)).map(drop));
             self.raised = told.err();
         }
         if self.raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -43,14 +46,14 @@ impl Observer<f32> for Watch {
     }
 
     fn epoch(&mut self, trainer: &Trainer<'_, f32>, _: &[EpochStats]) -> TrainResult<ControlFlow<()>> {
-        Ok(self.look(trainer.epochs_done(), trainer.epochs()))
+        Ok(self.look(trainer.epochs_done(), trainer.epochs(), EPOCH))
     }
 }
 
-/// Tells of every step as of an epoch.
+/// A step of a vote trains learners of one family.
 impl cmrm_fit::Progress for Watch {
     fn step(&mut self, done: usize, of: usize, _: &str) {
-        if self.look(done, of).is_break() {
+        if self.look(done, of, "learner").is_break() {
             self.stop.request();
         }
     }
@@ -70,6 +73,6 @@ impl Progress for Watch {
     }
 
     fn epoch(&mut self, done: usize, of: usize) -> ControlFlow<()> {
-        self.look(done, of)
+        self.look(done, of, EPOCH)
     }
 }

@@ -37,6 +37,9 @@ def same_run(model, run: Path, X):
 @pytest.mark.parametrize(
     "settings",
     [
+        {},
+        {"row_order": "given", "base": True},
+        {"model": "boosting", "balance_classes": True},
         {"epochs": 6, "row_order": "given", "base": True},
         {"epochs": 6},
         {"model": "linear"},

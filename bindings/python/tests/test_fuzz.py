@@ -162,6 +162,31 @@ def test_some_of_them_were_fits():
     assert fits > 10
 
 
+votes = 0
+
+
+@settings(COMMON, max_examples=60)
+@given(
+    st.one_of(features(), features(), arrays()),
+    st.one_of(TWELVE, TWELVE, LABELS),
+    st.one_of(st.none(), st.none(), WEIGHTS),
+    st.one_of(features(), arrays()),
+    st.sampled_from([None, "forest", "boosting", "kernel"]),
+)
+def test_votes(X, y, weights, new, model):
+    global votes
+    model = attempt(cmrm.CMRMClassifier(model=model).fit, X, y, sample_weight=weights)
+    if model is not None:
+        votes += 1
+        assert np.isfinite(model.out_of_sample_).all()
+        attempt(model.predict_proba, new)
+        attempt(model.predict_set, X)
+
+
+def test_some_of_them_were_votes():
+    assert votes > 3
+
+
 @settings(COMMON, max_examples=100)
 @given(st.sampled_from(sorted(cmrm.CMRMClassifier().get_params())), ANYTHING)
 def test_settings_of_the_estimator(name, value):

@@ -29,6 +29,7 @@ def classifier(kind=cmrm.CMRMClassifier, **settings):
 """
 
 LONG = {
+    "vote": "X, y = rows(250_000)|cmrm.CMRMClassifier().fit(X, y)",
     "epoch": "X, y = rows(250_000)|classifier().fit(X, y)",
     "L-BFGS": "X, y = rows(60_000)|classifier(optimiser='lbfgs').fit(X, y)",
     "search": "X, y = rows(250_000)|classifier(cmrm.CMRMClassifierCV, folds=2, **FEW).fit(X, y)",

@@ -12,6 +12,7 @@ SHORT = {"epochs": 20, "epoch_counts": [20], "folds": 2, "lambdas": [20.0], "alp
 @parametrize_with_checks(
     [
         CMRMClassifier(),
+        CMRMClassifier(model="mlp"),
         CMRMClassifier(model="linear"),
         CMRMClassifier(model="linear", optimiser="lbfgs", l2=1e-3),
         CMRMClassifierCV(**SHORT, losses=["cross-entropy"], presets=["robust"]),

@@ -11,6 +11,7 @@ import numpy as np
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils import check_array, column_or_1d
+    from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 except ImportError as error:  # pragma: no cover
@@ -103,6 +104,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             warnings.warn(words, stacklevel=3)
         self.row_weights_ = seen.pop("weight")
         self.trained_on_ = seen.pop("trained_on")
+        self.out_of_sample_ = seen.pop("out_of_sample", None)
+        self.members_ = seen.pop("members", [])
         self.label_issues_ = Audit._from_native(seen, codes, self.classes_)
         self.margins_ = self.label_issues_["margin"]
 
@@ -128,7 +131,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """Prediction sets with the given coverage: a mask with one row per row of X, True for every class in its set.
 
         Columns are in the order of ``classes_``. The sets are calibrated on the observed labels of the rows that
-        ``fit`` held out for validation; where some of those are wrong, sets are larger than necessary.
+        ``fit`` held out for validation, or, if it held out none, of all rows, judged by models that have not seen them
+        (``out_of_sample_``). Where some labels are wrong, sets are larger than necessary.
 
         ``score`` is ``lac`` (small sets), ``aps`` or ``raps`` (sets that adapt to the row).
         """
@@ -145,7 +149,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         self._fitted.report(os.fspath(path))
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the weights as a safetensors file, like the command."""
+        """Write the model as a safetensors file, like the command."""
         check_is_fitted(self)
         with open(path, "wb") as file:
             file.write(self._fitted.model_bytes())

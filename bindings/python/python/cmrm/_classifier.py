@@ -8,11 +8,21 @@ import numpy as np
 
 from . import _native
 from ._arrays import unmasked
-from ._base import FittedClassifier
+from ._base import FittedClassifier, available_if
+
+
+def _no_vote_before(classifier: CMRMClassifier) -> bool:
+    """scikit-learn calls what an estimator has, so that a fitted vote must not have what it cannot do."""
+    if getattr(classifier, "members_", []):
+        raise AttributeError(
+            "partial_fit goes on with a network or a linear model, and fit has left a vote of learners; call partial_fit on "
+            'a new classifier, or fit with model="mlp" first'
+        )
+    return True
 
 
 class CMRMClassifier(FittedClassifier):
-    """Linear model or neural network that resists wrong labels, with scikit-learn's conventions.
+    """Classifier that resists wrong labels, with scikit-learn's conventions.
 
     The engine and its defaults are those of ``cmrm fit``. With ``row_order="given"`` the same rows, seed and settings
     give the same bits; ``config_`` holds the settings for ``cmrm fit --config``. X may be a NumPy array, a list, or a
@@ -20,10 +30,15 @@ class CMRMClassifier(FittedClassifier):
 
     Parameters
     ----------
-    model : ``mlp``, ``linear``, ``svm`` (two classes, with ``loss="hinge"``) or ``cosine``; ``forest``, ``boosting`` or
-        ``kernel``; or ``auto``, a vote of several learners. None is ``mlp``. :meth:`partial_fit` takes the first four.
-        The other four judge rows by models that have not seen them, and have none of the settings from ``hidden`` to
-        ``steps``, ``tol`` to ``clip_norm``, ``keep`` or ``patience``
+    model : ``auto``, ``forest``, ``boosting`` or ``kernel``; ``mlp``, ``linear``, ``svm`` (two classes, with
+        ``loss="hinge"``) or ``cosine``. None is ``auto``, or ``mlp`` if a setting is given that only the last four
+        have: any from ``hidden`` to ``schedule``, ``keep`` or ``patience``. :meth:`partial_fit` and
+        :class:`CMRMClassifierCV` train one of the last four, and None is ``mlp`` there.
+
+        ``auto`` trains linear models, boosted trees, forests, kernel machines and a network on folds of the rows, so that
+        copies that have not seen a row judge it. Observed labels decide which of them vote, and how much each vote counts.
+        Those are trained again with less weight on rows whose label looks wrong, and first and second copies vote together.
+        ``forest``, ``boosting`` and ``kernel`` do the same with a single family
     hidden : widths of the hidden layers of ``mlp``
     loss : base loss: ``cross-entropy``, ``focal``, ``gce``, ``sce``, ``label-smoothing``, ``elr``, ``ldam``, ``hinge`` or
         ``logistic``, optionally with its parameter, as in ``gce:0.5``
@@ -56,7 +71,9 @@ class CMRMClassifier(FittedClassifier):
     validation_share : share of the rows held out to choose the epoch and to calibrate :meth:`predict_set`; None is 0.1, and 0
         for ``auto``, ``forest``, ``boosting`` and ``kernel``, which calibrate on the rows they learn from, judged by models that
         have not seen them
-    budget : seconds that ``auto``, ``forest``, ``boosting`` and ``kernel`` may take; None takes as long as they need
+    budget : seconds that ``auto``, ``forest``, ``boosting`` and ``kernel`` may take. Learners that are not ready in time
+        do not vote, so that the result depends on the machine's speed; the first one is always trained. None takes as long as
+        they need
     standardise : scale numeric columns to mean zero and variance one
     impute : fill in missing cells and NaN instead of refusing them
     base : also train a base arm without the envelope, for comparison in :meth:`report`
@@ -64,7 +81,7 @@ class CMRMClassifier(FittedClassifier):
         keeps their order, as the command does
     keep_data : keep the rows for :meth:`report`; they are not pickled
     random_state : seed for splits, weights and order: a whole number, a NumPy generator, or None for a random one
-    n_jobs : number of threads; None or -1 uses all cores. Results do not depend on it.
+    n_jobs : number of threads; None or -1 uses all cores. Without a ``budget``, results do not depend on it.
     progress : whether to show a progress bar; None shows one in a terminal
 
     Attributes
@@ -72,9 +89,14 @@ class CMRMClassifier(FittedClassifier):
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     label_issues_ : an :class:`Audit` of all fitted rows: suspects and suggested labels
     margins_ : for each row, the probability of the given label minus that of the strongest other class: as seen in the
-        last epoch of training, or, for validation rows, by the final model
+        last epoch of training, or, for validation rows, by the final model; of ``auto``, ``forest``, ``boosting`` and
+        ``kernel``, by models that have not seen the row
     row_weights_ : the envelope's weight of each row, from 0 (filtered out) to 1
     trained_on_ : for each row, whether it was used for training; the others were held out for validation
+    out_of_sample_ : class probabilities of all rows by models that have not seen them, for :func:`cmrm.audit` and your own
+        checks, of ``auto``, ``forest``, ``boosting`` and ``kernel``; None for other models
+    members_ : what each learner of these votes is worth, a dictionary each: ``name``, ``share`` of the vote, and
+        ``accuracy`` and ``brier`` score by observed labels of rows that it had not seen; empty for other models
     notes_ : remarks on the rows
     config_ : all settings as TOML
 
@@ -176,9 +198,11 @@ class CMRMClassifier(FittedClassifier):
         self._take(fitted, seen, codes)
         return self
 
+    @available_if(_no_vote_before)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> CMRMClassifier:
-        """Train one pass on a chunk of rows. The first call needs ``classes``, or all classes in y.
+        """Train a network or a linear model for one pass on a chunk of rows.
 
+        The first call needs ``classes``, or all classes in y. It may go on from :meth:`fit`, except from a vote of learners.
         Preprocessing is learned on the first chunk and kept. The envelope starts after ``start`` times ``epochs``
         (40 if None) passes. ``label_issues_`` and ``margins_`` describe the chunk, and no rows are held out for calibration.
         """

@@ -23,7 +23,7 @@ class _Task(TypedDict):
     loss: str
     threads: int | None
     keep_data: bool
-    tell: Callable[[int, int, int], None] | None
+    tell: Callable[[int, int, int, str], None] | None
 
 def rank_labels(
     labels: _Labels,

@@ -11,8 +11,8 @@ from typing import Any
 PATIENCE = 1.0
 
 
-def teller(progress: bool | None) -> Callable[[int, int, int], None] | None:
-    """What is called after every epoch; nothing if nobody is to be told.
+def teller(progress: bool | None) -> Callable[[int, int, int, str], None] | None:
+    """What is called after every epoch, or every learner of a vote; nothing if nobody is to be told.
 
     With None there is a bar if standard error is a terminal, once the training has taken a second.
     """
@@ -29,39 +29,39 @@ class _Bar:
         self.fold = 0
         self.bar: Any = None
 
-    def __call__(self, done: int, of: int, fold: int) -> None:
+    def __call__(self, done: int, of: int, fold: int, unit: str) -> None:
         if time.monotonic() < self.begin:
             return
         if self.bar is not None and fold != self.fold:
             self.bar.close()
             self.bar = None
         if self.bar is None:
-            self.bar, self.fold = _open(of, fold), fold
+            self.bar, self.fold = _open(of, fold, unit), fold
         self.bar.update(done - self.bar.n)
         if done >= of:
             self.bar.close()
             self.bar = None
 
 
-def _open(of: int, fold: int) -> Any:
+def _open(of: int, fold: int, unit: str) -> Any:
     name = f"cmrm, fold {fold + 1}" if fold else "cmrm"
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return _Lines(name, of)
-    return tqdm(total=of, desc=name, unit="epoch", leave=False)
+        return _Lines(name, of, unit)
+    return tqdm(total=of, desc=name, unit=unit, leave=False)
 
 
 class _Lines:
     """Ten lines a training."""
 
-    def __init__(self, name: str, of: int):
-        self.name, self.of, self.n = name, of, 0
+    def __init__(self, name: str, of: int, unit: str):
+        self.name, self.of, self.unit, self.n = name, of, unit, 0
 
     def update(self, more: int) -> None:
         before, self.n = self.n, self.n + more
         if self.n * 10 // self.of > before * 10 // self.of:
-            print(f"{self.name}: epoch {self.n}/{self.of}", file=sys.stderr)
+            print(f"{self.name}: {self.unit} {self.n}/{self.of}", file=sys.stderr)
 
     def close(self) -> None:
         pass

@@ -11,7 +11,7 @@ from ._base import FittedClassifier
 
 
 class CMRMClassifierCV(FittedClassifier):
-    """:class:`CMRMClassifier` that chooses its settings on folds of the rows by observed labels, like ``cmrm tune``.
+    """Network or linear model that chooses its settings on folds of the rows by observed labels, like ``cmrm tune``.
 
     Settings that differ in loss and envelope train side by side. After every fold the worse half is dropped. The given
     settings stay unless others are better by more than chance. Finally all rows are fitted with the chosen settings.
