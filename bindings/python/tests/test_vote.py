@@ -62,6 +62,18 @@ def test_all_rows_have_a_place_among_the_suspects(vote, noisy):
     assert vote.row_weights_[flipped].mean() < 0.5 < vote.row_weights_[~flipped].mean()
 
 
+@pytest.mark.parametrize("model", ["forest", "kernel", "boosting"])
+def test_a_copy_of_a_row_does_not_judge_its_label(noisy, model):
+    X, labels, clean, flipped = noisy
+    twice = cmrm.CMRMClassifier(model=model).fit(X, labels, sample_weight=np.full(400, 2.0))
+    found = twice.label_issues_["is_label_issue"]
+    assert (found & flipped).sum() > 0.8 * flipped.sum()
+    assert (twice.predict(X) == clean).mean() > 0.85
+    repeated = cmrm.CMRMClassifier(model=model).fit(np.repeat(X, 2, axis=0), np.repeat(labels, 2))
+    assert repeated._fitted.model_bytes() == twice._fitted.model_bytes()
+    assert (repeated.out_of_sample_[::2] == twice.out_of_sample_).all() and repeated.trained_on_.all()
+
+
 def test_members_say_what_each_learner_is_worth(vote, noisy):
     assert all(set(member) == {"name", "share", "accuracy", "brier"} for member in vote.members_)
     assert sum(member["share"] for member in vote.members_) == pytest.approx(1.0)

@@ -35,7 +35,7 @@ class CMRMClassifier(FittedClassifier):
         have: any from ``hidden`` to ``schedule``, ``keep`` or ``patience``. :meth:`partial_fit` and
         :class:`CMRMClassifierCV` train one of the last four, and None is ``mlp`` there.
 
-        ``auto`` trains linear models, boosted trees, forests, kernel machines and a network on folds of the rows, so that
+        ``auto`` trains linear models, boosted trees, forests, nearest neighbours, kernel machines and a network, so that
         copies that have not seen a row judge it. Observed labels decide which of them vote, and how much each vote counts.
         Those are trained again with less weight on rows whose label looks wrong, and first and second copies vote together.
         ``forest``, ``boosting`` and ``kernel`` do the same with a single family

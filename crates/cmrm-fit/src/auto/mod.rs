@@ -8,6 +8,7 @@
 //!    labels are wrong, and the first copies keep what they would cost where a class is just hard.
 
 mod clock;
+mod copies;
 mod kernel;
 mod linear;
 mod need;
@@ -30,13 +31,17 @@ use cmrm_train::train::ClassWeights;
 use cmrm_train::vote::{Vote, Voter, brier_score, choose};
 
 use self::clock::Clock;
+use self::copies::Copies;
 use self::task::{Learned, Task};
 use self::trees::Binned;
 use crate::FitOutcome;
+use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::outcome::FittedArm;
+use crate::prepare::Prepared;
 use crate::progress::Progress;
+use crate::split::Split;
 
 /// Most votes that are cast; a learner may have several of them.
 const VOTES: usize = 8;
@@ -88,7 +93,16 @@ impl Fit {
         self.check_memory()?;
         let stop = watch.stop();
         stop.check()?;
-        let Voted { base, robust, weights, members } = vote(&self, &stop, watch)?;
+        let all = self.rows();
+        let Voted { base, robust, weights, members } = match Copies::of(&all.train)? {
+            None => vote(self.config(), all, &stop, watch)?,
+            Some((distinct, copies)) => {
+                let split =
+                    Split { train: (0..distinct.data.len()).collect(), validation: Vec::new(), test: Vec::new() };
+                let rows = Prepared::split(all.name.clone(), all.preprocess.clone(), distinct, split)?;
+                vote(self.config(), &rows, &stop, watch)?.of_all(&copies, rows.train.data.classes.len())
+            }
+        };
         let mut arms = Vec::new();
         if self.config().base {
             arms.push(base.named(BASE));
@@ -106,6 +120,17 @@ struct Voted {
     members: Vec<MemberSummary>,
 }
 
+impl Voted {
+    /// The same, said of every copy of the rows.
+    fn of_all(mut self, copies: &Copies, classes: usize) -> Self {
+        for arm in [&mut self.base, &mut self.robust] {
+            arm.out_of_sample = copies.spread(&arm.out_of_sample, classes);
+        }
+        self.weights = copies.spread(&self.weights, 1);
+        self
+    }
+}
+
 /// A vote, and its out-of-sample probabilities of the training rows.
 struct Arm {
     vote: Vote,
@@ -119,12 +144,11 @@ impl Arm {
     }
 }
 
-fn vote(fit: &Fit, stop: &Stop, watch: &mut dyn Progress) -> Result<Voted> {
-    let config = fit.config();
-    let task = Task::new(config, fit.rows())?;
-    let (classes, labels) = (task.classes, &fit.rows().train.data.labels);
+fn vote(config: &FitConfig, rows: &Prepared, stop: &Stop, watch: &mut dyn Progress) -> Result<Voted> {
+    let task = Task::new(config, rows)?;
+    let (classes, labels) = (task.classes, &rows.train.data.labels);
     let balance = if config.balance_classes { ClassWeights::Balanced } else { ClassWeights::Equal };
-    let own_weights = fit.rows().train.examples()?.combined_weights(&balance, classes)?;
+    let own_weights = rows.train.examples()?.combined_weights(&balance, classes)?;
     let own_weights = own_weights.as_deref();
     let families = Family::of(config.model());
     let steps = 2 * families.len();
