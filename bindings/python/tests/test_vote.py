@@ -68,7 +68,8 @@ def test_a_copy_of_a_row_does_not_judge_its_label(noisy, model):
     twice = cmrm.CMRMClassifier(model=model).fit(X, labels, sample_weight=np.full(400, 2.0))
     found = twice.label_issues_["is_label_issue"]
     assert (found & flipped).sum() > 0.8 * flipped.sum()
-    assert (twice.predict(X) == clean).mean() > 0.85
+    once = cmrm.CMRMClassifier(model=model).fit(X, labels)
+    assert twice.score(X, clean) > once.score(X, clean) - 0.02
     repeated = cmrm.CMRMClassifier(model=model).fit(np.repeat(X, 2, axis=0), np.repeat(labels, 2))
     assert repeated._fitted.model_bytes() == twice._fitted.model_bytes()
     assert (repeated.out_of_sample_[::2] == twice.out_of_sample_).all() and repeated.trained_on_.all()
