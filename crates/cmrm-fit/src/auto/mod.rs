@@ -157,7 +157,7 @@ fn vote(config: &FitConfig, rows: &Prepared, stop: &Stop, watch: &mut dyn Progre
     let mut first = Vec::new();
     for (at, &family) in families.iter().enumerate() {
         watch.step(at, steps, family.name());
-        let settings = family.settings(&fit.rows().train.data);
+        let settings = family.settings(&rows.train.data);
         if settings.is_empty() {
             continue;
         }

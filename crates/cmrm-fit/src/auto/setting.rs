@@ -104,7 +104,9 @@ impl Family {
             }
             Family::Boosting => {
                 let trees = if data.classes.len() == 2 { 1 } else { data.classes.len() };
-                let round = [data.width(), trees, folds(data.len())].iter().fold(data.len(), |codes, &by| codes.saturating_mul(by));
+                let round = [data.width(), trees, folds(data.len())]
+                    .iter()
+                    .fold(data.len(), |codes, &by| codes.saturating_mul(by));
                 let mut rounds = vec![15, 30, 60, 100];
                 rounds.retain(|&rounds| rounds == 15 || round.saturating_mul(rounds) <= MOST_CODES);
                 rounds.into_iter().map(|rounds| Setting::Boosting { rounds }).collect()
