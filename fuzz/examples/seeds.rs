@@ -6,6 +6,7 @@ use std::fs;
 use std::ops::ControlFlow;
 
 use cmrm_fuzz::training::with_trainers;
+use cmrm_fuzz::votes::votes;
 use cmrm_train::train::{EpochStats, Observer, Trainer};
 use cmrm_train::{Checkpoint, Result};
 
@@ -29,4 +30,8 @@ fn main() {
         let model = trained[0].model.to_bytes().expect("a model can be stored");
         fs::write(format!("corpus/model/{name}"), model).expect("a file can be written");
     });
+    for (name, vote) in votes().expect("the learners go well") {
+        let model = vote.to_bytes().expect("a vote can be stored");
+        fs::write(format!("corpus/model/{name}"), model).expect("a file can be written");
+    }
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod training;
+pub mod votes;
 
 use cmrm_data::preprocess::{MissingCells, Preprocess, PreprocessOptions};
 use cmrm_data::read::{Format, Limits, ReadOptions, Source, open, read, read_labels};

@@ -9,7 +9,7 @@ use cmrm::loss::LossConfig;
 use cmrm_train::model::ModelConfig;
 use cmrm_train::stored::TensorFile;
 use cmrm_train::train::{Silent, Trainer};
-use cmrm_train::{Checkpoint, Model};
+use cmrm_train::{Checkpoint, Model, Predictor};
 
 #[test]
 fn models_and_checkpoints_of_the_corpus_can_be_read() {
@@ -20,6 +20,17 @@ fn models_and_checkpoints_of_the_corpus_can_be_read() {
         assert_eq!(model.classes(), 3, "{name}");
         assert!(Model::<f64>::from_bytes(&read("model")).is_err(), "{name}: single precision is not double");
         assert_eq!(Checkpoint::from_bytes(&read("checkpoint")).unwrap().epochs_done(), 2, "{name}");
+    }
+}
+
+#[test]
+fn votes_of_the_corpus_can_be_read() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/model");
+    for (name, voters) in [("forest", 1), ("boosting", 1), ("kernel", 1), ("vote", 3)] {
+        let bytes = fs::read(corpus.join(name)).unwrap();
+        let Predictor::Vote(vote) = Predictor::from_bytes(&bytes).unwrap() else { panic!("{name} is no vote") };
+        assert_eq!((vote.classes(), vote.inputs(), vote.voters().len()), (3, 4, voters), "{name}");
+        assert_eq!(vote.to_bytes().unwrap(), bytes, "{name}");
     }
 }
 
@@ -39,7 +50,7 @@ fn what_the_corpus_holds_beside_the_seeds_is_read_or_refused() {
         for file in fs::read_dir(corpus.join(target)).unwrap() {
             let bytes = fs::read(file.unwrap().path()).unwrap();
             for cut in [0, bytes.len() / 3, bytes.len().saturating_sub(1)] {
-                assert!(Model::<f32>::from_bytes(&bytes[..cut]).is_err());
+                assert!(Predictor::from_bytes(&bytes[..cut]).is_err());
                 assert!(Checkpoint::from_bytes(&bytes[..cut]).is_err());
             }
         }
