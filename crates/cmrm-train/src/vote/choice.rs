@@ -2,6 +2,9 @@
 
 use rayon::prelude::*;
 
+/// Scores that differ by less are equal: the mean of a learner with itself is that learner but for its last bits.
+const ROUNDING: f64 = 1e-7;
+
 /// The learners that vote.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
@@ -33,7 +36,7 @@ pub fn choose(candidates: &[&[f32]], labels: &[u32], weights: Option<&[f32]>, cl
         let Some(next) = (0..scores.len()).min_by(|&a, &b| scores[a].total_cmp(&scores[b])) else { break };
         sum.iter_mut().zip(candidates[next]).for_each(|(sum, p)| *sum += p);
         taken.push(next);
-        if scores[next] < best.brier {
+        if scores[next] < best.brier - ROUNDING {
             let mut votes: Vec<(usize, usize)> = Vec::new();
             let mut sorted = taken.clone();
             sorted.sort_unstable();
