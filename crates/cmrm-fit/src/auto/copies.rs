@@ -9,9 +9,9 @@ use crate::part::Part;
 pub(super) struct Copies(Vec<usize>);
 
 impl Copies {
-    /// The rows of which each is there once, weighed by the number of its copies; nothing where no row is there twice. Copies are those that a whole weight made and, where a column measures something
-    /// ([`measures`]), rows with the same features, if all of these have the same label too. Otherwise rows with the same
-    /// features are observations in their own right.
+    /// The rows of which each is there once, weighed by the number of its copies; nothing where no row is there twice. Copies
+    /// are those that a whole weight made and, where a column measures something ([`measures`]), rows with the same features,
+    /// if all of these have the same label too. Otherwise rows with the same features are observations in their own right.
     pub fn of(all: &Part) -> Result<Option<(Part, Self)>> {
         let data = &all.data;
         let features = |row: usize| &data.features[row * data.width()..(row + 1) * data.width()];

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cmrm::error::{check_labels, check_length, check_parameter, check_row_weights};
+use cmrm::error::check_length;
 use cmrm::rng::Rng;
 use rayon::prelude::*;
 
@@ -11,7 +11,7 @@ use super::codes::Codes;
 use super::forest::{Forest, ForestConfig, OutOfBag, vote};
 use super::gini::{GiniSearch, GiniSplit, Sample};
 use super::grown::Grown;
-use super::objective::class_shares;
+use super::objective::{Rows, class_shares};
 use super::tree::Trees;
 use crate::error::{Error, Result};
 use crate::stop::Stop;
@@ -58,17 +58,7 @@ impl Forest {
         let config = *config.validate()?;
         check_length("columns of codes against bins", bins.columns().len(), codes.columns())?;
         check_length("labels against rows", codes.rows(), labels.len())?;
-        check_parameter(
-            "classes",
-            classes as f64,
-            (1..=1 << 24).contains(&classes),
-            "at least one class, at most 2^24",
-        )?;
-        check_labels(labels, classes)?;
-        if labels.is_empty() {
-            return Err(cmrm::Error::Empty { what: "the training set" }.into());
-        }
-        check_row_weights(weights, labels.len())?;
+        Rows::new(labels, classes, weights)?;
         let counts = |row: &u32| weights.is_none_or(|weights| weights[*row as usize] > 0.0);
         let rows = (0..labels.len() as u32).filter(counts).collect();
         let planter = Planter { bins, by_column: codes.by_column(), labels, classes, weights, rows, config, stop };

@@ -39,14 +39,14 @@ pub(crate) fn outputs(classes: usize) -> usize {
 
 /// Labels and weights that have passed their checks.
 #[derive(Debug, Clone, Copy)]
-struct Rows<'a> {
+pub(super) struct Rows<'a> {
     labels: &'a [u32],
     classes: usize,
     weights: Option<&'a [f32]>,
 }
 
 impl<'a> Rows<'a> {
-    fn new(labels: &'a [u32], classes: usize, weights: Option<&'a [f32]>) -> Result<Self> {
+    pub(super) fn new(labels: &'a [u32], classes: usize, weights: Option<&'a [f32]>) -> Result<Self> {
         check_parameter(
             "classes",
             classes as f64,
