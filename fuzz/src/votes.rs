@@ -4,7 +4,7 @@ use cmrm::Matrix;
 use cmrm_train::kernel::KernelConfig;
 use cmrm_train::train::Examples;
 use cmrm_train::trees::{Bins, Boosting, BoostingConfig, CrossEntropy, Forest, ForestConfig, TreeColumn, TreeColumns};
-use cmrm_train::vote::{Member, Vote, Voter};
+use cmrm_train::vote::{Calibration, Member, Vote, Voter};
 use cmrm_train::{Result, Stop};
 
 /// A number that may be missing, its flag, and a name out of two.
@@ -35,8 +35,13 @@ pub fn votes() -> Result<Vec<(&'static str, Vote)>> {
         ("boosting", vec![Member::Boosting(boosting)]),
         ("kernel", kernel.collect()),
     ];
-    let voter =
-        |(name, copies): &(&str, Vec<Member>)| Voter { name: (*name).into(), share: 1.0, copies: copies.clone() };
+    let voter = |(name, copies): &(&str, Vec<Member>)| Voter {
+        name: (*name).into(),
+        share: 1.0,
+        scales: (*name == "kernel").then(|| vec![0.5; WIDTH]),
+        copies: copies.clone(),
+        calibration: Calibration::default(),
+    };
     let mut votes = Vec::new();
     for member in &members {
         votes.push((member.0, Vote::new(vec![voter(member)])?));

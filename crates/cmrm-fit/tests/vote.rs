@@ -48,9 +48,14 @@ fn the_vote_is_as_good_as_its_best_learner_on_rows_that_it_has_not_seen() {
     let base = outcome.base_arm().unwrap().out_of_sample.as_deref().unwrap();
     let found = brier_score(base, &labels, None, 3);
     assert!(outcome.members.len() > 1, "{:?}", outcome.members);
-    for member in &outcome.members {
+    let (weighed, first): (Vec<_>, Vec<_>) =
+        outcome.members.iter().partition(|member| member.name.ends_with("weighed"));
+    for member in &first {
         assert!(found <= member.brier, "{found} against {member:?}");
     }
+    // Both votes count alike.
+    let half: f64 = weighed.iter().map(|member| member.share).sum();
+    assert!((half - 0.5).abs() < 1e-12, "{weighed:?}");
     // As good as the best that is not a vote of others: what the shares weigh is what was measured.
     let share: f64 = outcome.members.iter().map(|member| member.share).sum();
     assert!((share - 1.0).abs() < 1e-12, "{:?}", outcome.members);
@@ -141,9 +146,33 @@ fn what_a_vote_needs_in_memory_is_its_own() {
         let refused = need.check(room(0)).unwrap_err().to_string();
         assert!(refused.contains(part) && !refused.contains("optimiser"), "{model:?}: {refused}");
         if model == ModelKind::Kernel {
-            // Twelve machines and four means, and 240 rows compared with each other.
-            let bytes = 4 * (16 * 240 * 3 + 240 * 240);
+            // Eight machines and four means, 240 rows compared with each other, and their columns in the units of the data.
+            let bytes = 4 * (12 * 240 * 3 + 240 * 240 + 240 * 3);
             assert!(need.check(room(bytes)).is_ok() && need.check(room(bytes - 1)).is_err());
         }
     }
+}
+
+#[test]
+fn columns_of_one_unit_are_compared_in_it() {
+    // Three columns that tell the classes apart, among thirty that hardly vary: of equal spread, these would drown the three.
+    let mut rng = Rng::new(7, 0);
+    let (mut values, mut labels) = (Vec::new(), Vec::new());
+    for row in 0..300 {
+        let [x, y, z] = [0; 3].map(|_| rng.normal());
+        values.extend([x as f32, y as f32, z as f32]);
+        values.extend((0..30).map(|_| 0.05 * rng.normal() as f32));
+        labels.push(if row % 5 == 0 { rng.below(2) as u32 } else { u32::from(x * y + z > 0.0) });
+    }
+    let share_as_given = |values: Vec<f32>| -> f64 {
+        let mut rows = loaded(vec![0.0; 300 * WIDTH], &labels, None);
+        rows.train.features = Features::Array(Array::new(values, 33).unwrap());
+        let members = fit(ModelKind::Kernel, &rows).members;
+        members.iter().filter(|member| member.name.contains("as given")).map(|member| member.share).sum()
+    };
+    // One column with nearly all of the variance would be the whole distance.
+    let of_one = values.iter().enumerate().map(|(at, v)| if at % 33 == 0 { v * 1e3 } else { *v }).collect();
+    assert_eq!(share_as_given(of_one), 0.0);
+    let found = share_as_given(values);
+    assert!(found > 0.5, "{found}");
 }

@@ -2,6 +2,7 @@
 
 use cmrm::Matrix;
 use cmrm::metric::{self, BootstrapConfig};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -52,41 +53,38 @@ pub fn measure(probabilities: Matrix<'_, f32>, labels: &[u32], seed: u64) -> Res
         high: interval.high,
     }];
     let config = resampling(labels.len(), seed);
-    let mut add = |name: &'static str, of: &mut dyn FnMut(&[usize]) -> cmrm::Result<f64>| {
-        // A metric that these labels do not define (an AUROC of one class, say) is left out.
-        if let Ok(found) = metric::bootstrap(labels.len(), &config, of) {
-            measured.push(Measured {
-                name: name.into(),
-                value: found.estimate,
-                low: found.interval.low,
-                high: found.interval.high,
-            });
-        }
-    };
     let pick = |values: &[u32], rows: &[usize]| rows.iter().map(|&i| values[i]).collect::<Vec<u32>>();
     let rows_of =
         |rows: &[usize]| rows.iter().flat_map(|&i| probabilities.row(i).iter().copied()).collect::<Vec<f32>>();
-    add("balanced_accuracy", &mut |rows| {
-        metric::balanced_accuracy(&pick(&predicted, rows), &pick(labels, rows), classes)
-    });
-    add("macro_f1", &mut |rows| metric::macro_f1(&pick(&predicted, rows), &pick(labels, rows), classes));
-    if classes == 2 {
-        let positive: Vec<f32> = probabilities.iter_rows().map(|row| row[1]).collect();
-        let scores = |rows: &[usize]| rows.iter().map(|&i| positive[i]).collect::<Vec<f32>>();
-        add("auroc", &mut |rows| metric::auroc(&scores(rows), &pick(labels, rows)));
-        add("auprc", &mut |rows| metric::average_precision(&scores(rows), &pick(labels, rows)));
-        add("fpr", &mut |rows| metric::false_positive_rate(&pick(&predicted, rows), &pick(labels, rows)));
-        add("fnr", &mut |rows| metric::false_negative_rate(&pick(&predicted, rows), &pick(labels, rows)));
-    } else if classes > 5 {
-        add("top_5_accuracy", &mut |rows| {
-            metric::top_k_accuracy(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows), 5)
-        });
+    let positive: Vec<f32> = probabilities.iter_rows().map(|row| row[classes.min(2) - 1]).collect();
+    let scores = |rows: &[usize]| rows.iter().map(|&i| positive[i]).collect::<Vec<f32>>();
+    type Metric<'a> = &'a (dyn Fn(&[usize]) -> cmrm::Result<f64> + Sync);
+    let balanced: Metric<'_> = &|rows| metric::balanced_accuracy(&pick(&predicted, rows), &pick(labels, rows), classes);
+    let macro_f1: Metric<'_> = &|rows| metric::macro_f1(&pick(&predicted, rows), &pick(labels, rows), classes);
+    let auroc: Metric<'_> = &|rows| metric::auroc(&scores(rows), &pick(labels, rows));
+    let auprc: Metric<'_> = &|rows| metric::average_precision(&scores(rows), &pick(labels, rows));
+    let fpr: Metric<'_> = &|rows| metric::false_positive_rate(&pick(&predicted, rows), &pick(labels, rows));
+    let fnr: Metric<'_> = &|rows| metric::false_negative_rate(&pick(&predicted, rows), &pick(labels, rows));
+    let top_5: Metric<'_> =
+        &|rows| metric::top_k_accuracy(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows), 5);
+    let log_loss: Metric<'_> = &|rows| metric::log_loss(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows));
+    let brier: Metric<'_> = &|rows| metric::brier(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows));
+    let ece: Metric<'_> =
+        &|rows| metric::expected_calibration_error(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows), 15);
+    let mut wanted = vec![("balanced_accuracy", balanced), ("macro_f1", macro_f1)];
+    match classes {
+        2 => wanted.extend([("auroc", auroc), ("auprc", auprc), ("fpr", fpr), ("fnr", fnr)]),
+        6.. => wanted.push(("top_5_accuracy", top_5)),
+        _ => {}
     }
-    add("log_loss", &mut |rows| metric::log_loss(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows)));
-    add("brier", &mut |rows| metric::brier(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows)));
-    add("ece", &mut |rows| {
-        metric::expected_calibration_error(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows), 15)
+    wanted.extend([("log_loss", log_loss), ("brier", brier), ("ece", ece)]);
+    let resampled = wanted.par_iter().map(|(name, of)| {
+        // A metric that these labels do not define (an AUROC of one class, say) is left out.
+        let found = metric::bootstrap(labels.len(), &config, of).ok()?;
+        let metric::Interval { low, high, .. } = found.interval;
+        Some(Measured { name: (*name).into(), value: found.estimate, low, high })
     });
+    measured.extend(resampled.collect::<Vec<_>>().into_iter().flatten());
     Ok(measured)
 }
 

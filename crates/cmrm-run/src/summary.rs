@@ -114,10 +114,13 @@ pub struct ArmSummary {
     pub sets: Option<SetSummary>,
 }
 
+/// Ends the names of learners that were trained with weights.
+pub const WEIGHED: &str = ", weighed";
+
 /// What one learner of a vote is worth, by the observed labels of rows that it had not seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MemberSummary {
-    /// Its name.
+    /// Its name; that of one that was trained with weights ends in [`WEIGHED`].
     pub name: String,
     /// How much its probabilities count in the vote; the shares of all add up to one.
     pub share: f64,
@@ -203,6 +206,12 @@ impl FitSummary {
             [style.value(&member.name), share, format!("{:.4}", member.accuracy), format!("{:.4}", member.brier)]
         };
         write_rows(out, style, &head, &self.members.iter().map(row).collect::<Vec<_>>());
+        if self.members.iter().any(|member| member.name.ends_with(WEIGHED)) {
+            out.push_str(
+                "\nWeighed learners were trained with doubtful rows counting less. Their figures flatter: the weights know \
+                 these labels.\n",
+            );
+        }
     }
 
     fn write_suspects(&self, out: &mut String, style: Style) {

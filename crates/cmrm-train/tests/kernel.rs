@@ -4,7 +4,7 @@ use cmrm::Matrix;
 use cmrm::rng::Rng;
 use cmrm_train::kernel::KernelConfig;
 use cmrm_train::train::Examples;
-use cmrm_train::vote::{Member, Vote, Voter};
+use cmrm_train::vote::{Calibration, Member, Vote, Voter};
 use cmrm_train::{Predictor, Stop};
 
 /// Points in the plane; the class is whether they lie in a ring around the origin.
@@ -70,6 +70,10 @@ fn any_number_of_threads_gives_the_same_bits() {
     assert_eq!(one.left_out, four.left_out);
 }
 
+fn voter(share: f64, copies: Vec<Member>, scales: Option<Vec<f32>>) -> Voter {
+    Voter { name: "kernel".into(), share, scales, copies, calibration: Calibration::default() }
+}
+
 #[test]
 fn a_vote_survives_its_file_and_damaged_files_are_refused() {
     let (x, labels) = ring(80, 1);
@@ -79,11 +83,25 @@ fn a_vote_survives_its_file_and_damaged_files_are_refused() {
         Member::Kernel(config.fit(rows, 2, &Stop::default()).unwrap().remove(0).machine)
     };
     let voters = vec![
-        Voter { name: "kernel".into(), share: 3.0, copies: vec![member(1), member(2)] },
-        Voter { name: "other".into(), share: 1.0, copies: vec![member(3)] },
+        voter(3.0, vec![member(1), member(2)], None),
+        // Halved features of a machine that was trained on them as they are.
+        Voter {
+            calibration: Calibration::fit(&[0.9, 0.1].repeat(80), &labels, None, 2),
+            ..voter(1.0, vec![member(3)], Some(vec![0.5, 0.5]))
+        },
     ];
+    let probabilities =
+        |vote: &Predictor, x: &[f32]| vote.probabilities(Matrix::new(x, 2).unwrap(), &Stop::default()).unwrap();
+    let halved: Vec<f32> = x.iter().map(|v| 0.5 * v).collect();
+    let alone = |voter: &Voter, scales: Option<Vec<f32>>| {
+        Predictor::Vote(Vote::new(vec![Voter { scales, ..voter.clone() }]).unwrap())
+    };
+    assert_eq!(
+        probabilities(&alone(&voters[1], Some(vec![0.5, 0.5])), &x),
+        probabilities(&alone(&voters[1], None), &halved)
+    );
     let vote = Predictor::Vote(Vote::new(voters).unwrap());
-    let said = vote.probabilities(rows.x, &Stop::default()).unwrap();
+    let said = probabilities(&vote, &x);
     for p in said.chunks_exact(2) {
         assert!((p[0] + p[1] - 1.0).abs() < 1e-5);
     }
@@ -99,4 +117,7 @@ fn a_vote_survives_its_file_and_damaged_files_are_refused() {
         assert!(Predictor::from_bytes(&bytes[..at]).is_err());
     }
     assert!(Vote::new(Vec::new()).is_err());
+    for scales in [vec![1.0], vec![1.0, f32::NAN]] {
+        assert!(Vote::new(vec![voter(1.0, vec![member(1)], Some(scales))]).is_err());
+    }
 }

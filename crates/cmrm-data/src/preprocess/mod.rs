@@ -76,6 +76,15 @@ impl Preprocess {
         names
     }
 
+    /// What one unit of each feature is in the units of the data: the deviation that a column was divided by.
+    pub fn feature_units(&self) -> Vec<f64> {
+        let mut units = Vec::with_capacity(self.width());
+        for column in &self.columns {
+            column.feature_units(&mut units);
+        }
+        units
+    }
+
     /// What a reader should look for in data for this pipeline.
     pub fn expected(&self) -> Expected {
         let columns = self.columns.iter();

@@ -173,6 +173,20 @@ impl ColumnPlan {
         }
     }
 
+    /// What one unit of each feature that comes of the column is in the column's own units.
+    pub fn feature_units(&self, units: &mut Vec<f64>) {
+        let end = units.len() + self.width();
+        match &self.encoder {
+            Encoder::Dropped | Encoder::OneHot { .. } => {}
+            Encoder::Number(scale) | Encoder::Days(scale) | Encoder::Ordinal { scale, .. } => {
+                units.push(scale.deviation)
+            }
+            Encoder::Parts(parts) => units.extend(parts.iter().map(|(_, scale)| scale.deviation)),
+        }
+        // Flags and names are zeros and ones.
+        units.resize(end, 1.0);
+    }
+
     /// Refuses what no fit produces, since the plan may come from a file that someone edited.
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |what: &str| Err(Error::malformed("preprocessing", what).in_column(&*self.name));

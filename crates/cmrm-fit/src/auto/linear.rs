@@ -24,7 +24,7 @@ pub(super) fn learn(
     let config = FitConfig { model: Some(ModelKind::Linear), seed: task.config.seed, ..FitConfig::default() };
     let method = Method::FullBatch(config.lbfgs(TOLERANCE));
     let config = TrainConfig { method, selection: Selection::Last, ..config.train_config() };
-    let folds = each_fold(task, stop, |fold| {
+    let folds = each_fold(&task.folds, stop, |fold| {
         let (train, held) = (task.part().data.gather(&fold.train)?, task.part().data.gather(&fold.held)?);
         let weights = at(weights, &fold.train);
         let mut rows = cmrm_train::train::Examples::new(train.matrix()?, &train.labels);

@@ -2,11 +2,14 @@
 //!
 //! 1. Every learner is trained on the labels as they are, so that each row is judged by copies that have not seen it (folds,
 //!    out-of-bag trees, left-out rows of a kernel machine).
-//! 2. Observed labels choose who votes, and how much each counts ([`cmrm_train::vote::choose`]).
+//! 2. Each is calibrated, since some speak of the observed labels and some of clean ones ([`cmrm_train::vote::Calibration`]),
+//!    and observed labels choose who votes, and how much each counts ([`cmrm_train::vote::choose`]).
 //! 3. The margins of that vote become weights of the rows ([`cmrm::envelope::out_of_sample_weights`]).
-//! 4. Those who vote are trained again with the weights. First and second copies vote together: weights gain most where many
-//!    labels are wrong, and the first copies keep what they would cost where a class is just hard.
+//! 4. The families that vote are trained again with the weights, and observed labels choose again: with less noise to fear, more
+//!    flexible learners win. Both votes count alike: weights gain most where many labels are wrong, and the first vote keeps
+//!    what they would cost where a class is just hard.
 
+mod chosen;
 mod clock;
 mod copies;
 mod kernel;
@@ -14,6 +17,7 @@ mod linear;
 mod need;
 mod neighbours;
 mod network;
+mod scaling;
 mod setting;
 mod task;
 mod trees;
@@ -23,13 +27,13 @@ use setting::{Family, Setting};
 
 use cmrm::Matrix;
 use cmrm::envelope::{EnvelopeConfig, Fade, OUT_OF_SAMPLE, out_of_sample_weights};
-use cmrm::scores::most_likely;
 use cmrm_run::BASE;
-use cmrm_run::summary::MemberSummary;
+use cmrm_run::summary::{MemberSummary, WEIGHED};
 use cmrm_train::Stop;
 use cmrm_train::train::ClassWeights;
-use cmrm_train::vote::{Vote, Voter, brier_score, choose};
+use cmrm_train::vote::Vote;
 
+use self::chosen::Chosen;
 use self::clock::Clock;
 use self::copies::Copies;
 use self::task::{Learned, Task};
@@ -43,9 +47,6 @@ use crate::prepare::Prepared;
 use crate::progress::Progress;
 use crate::split::Split;
 
-/// Most votes that are cast; a learner may have several of them.
-const VOTES: usize = 8;
-
 /// The margins of a vote are surer than those of one learner: a tenth of the labels in doubt is enough for the filter to act in
 /// full.
 const FADE: Fade = Fade { margin: -0.3, share: 0.1 };
@@ -53,31 +54,41 @@ const FADE: Fade = Fade { margin: -0.3, share: 0.1 };
 /// What the learners of a vote have in common while they are trained.
 struct Learners<'a> {
     task: Task<'a>,
+    /// What the rows count, whatever their labels.
+    own_weights: Option<&'a [f32]>,
     /// Made when the first trees need it.
     binned: Option<Binned>,
 }
 
 impl Learners<'_> {
+    /// Trains a family, unless the `rivals` trained before make it superfluous, and calibrates it.
     fn learn(
         &mut self,
         family: Family,
         settings: &[Setting],
+        rivals: &[Learned],
         weights: Option<&[f32]>,
         stop: &Stop,
     ) -> Result<Vec<Learned>> {
         let task = &self.task;
+        if settings.is_empty() {
+            return Ok(Vec::new());
+        }
         if matches!(family, Family::Forest | Family::Boosting) && self.binned.is_none() {
             self.binned = Some(Binned::new(task)?);
         }
-        match (family, &self.binned) {
+        let mut learned = match (family, &self.binned) {
             (Family::Forest, Some(binned)) => trees::learn_forests(task, binned, settings, weights, stop),
-            (Family::Boosting, Some(binned)) => trees::learn_boosting(task, binned, settings, weights, stop),
+            (Family::Boosting, Some(binned)) => trees::learn_boosting(task, binned, settings, rivals, weights, stop),
             (Family::Linear, _) => linear::learn(task, settings, weights, stop),
             (Family::Kernel, _) => kernel::learn(task, settings, weights, stop),
             (Family::Neighbours, _) => neighbours::learn(task, settings, weights, stop),
             (Family::Network, _) => network::learn(task, weights, stop),
             _ => Err(Error::Internal("trees without bins".into())),
-        }
+        }?;
+        let labels = &task.part().data.labels;
+        learned.iter_mut().for_each(|one| one.calibrate(labels, self.own_weights, task.classes));
+        Ok(learned)
     }
 }
 
@@ -151,103 +162,51 @@ fn vote(config: &FitConfig, rows: &Prepared, stop: &Stop, watch: &mut dyn Progre
     let own_weights = rows.train.examples()?.combined_weights(&balance, classes)?;
     let own_weights = own_weights.as_deref();
     let families = Family::of(config.model());
-    let steps = 2 * families.len();
     let clock = Clock::new(config.budget, stop);
-    let mut learners = Learners { task, binned: None };
+    let mut learners = Learners { task, own_weights, binned: None };
+
+    let settings = |family: &Family| family.settings(&rows.train.data, learners.task.scalings());
+    let all: Vec<Vec<Setting>> = families.iter().map(settings).collect();
     let mut first = Vec::new();
-    for (at, &family) in families.iter().enumerate() {
-        watch.step(at, steps, family.name());
-        let settings = family.settings(&rows.train.data);
-        if settings.is_empty() {
-            continue;
-        }
-        let mut learn = |stop: &Stop| learners.learn(family, &settings, own_weights, stop);
+    for (at, (family, settings)) in families.iter().zip(&all).enumerate() {
+        watch.step(at, 2 * families.len(), family.name());
+        let mut learn = |stop: &Stop| learners.learn(*family, settings, &first, own_weights, stop);
         let learned = if at == 0 { Some(learn(stop)?) } else { clock.within(FIRST_SHARE, learn)? };
         first.extend(learned.into_iter().flatten());
     }
-    let candidates: Vec<&[f32]> = first.iter().map(|one| one.out_of_sample.as_slice()).collect();
-    let chosen = choose(&candidates, labels, own_weights, classes, VOTES);
-    let judged = Matrix::new(&chosen.out_of_sample, classes)?;
+    let first = Chosen::among(first, labels, own_weights, classes);
     let envelope = EnvelopeConfig { fade: Some(FADE), ..OUT_OF_SAMPLE }.validate()?;
+    let judged = Matrix::new(&first.out_of_sample, classes)?;
     let weighed = out_of_sample_weights(&envelope, judged, labels, own_weights)?;
-    let all_votes: usize = chosen.votes.iter().map(|(_, count)| count).sum();
-    let share = |votes: usize| votes as f64 / all_votes as f64;
-    let member = |&(place, votes): &(usize, usize)| worth(&first[place], share(votes), labels, own_weights, classes);
-    let members = chosen.votes.iter().map(member).collect();
-    let mut votes = take(first, &chosen.votes);
-    let base = Arm { vote: vote_of(&votes)?, out_of_sample: chosen.out_of_sample };
-    let mut out_of_sample = base.out_of_sample.clone();
-    let mut again = None;
+
+    let mut again = Vec::new();
     // Where no label is in doubt, the second copies would be the first.
     if weighed.fade < 1.0 {
-        let weights: Vec<f32> = match own_weights {
-            Some(own) => weighed.weights.iter().zip(own).map(|(weight, own)| weight * own).collect(),
-            None => weighed.weights.clone(),
-        };
-        again = learn_again(&mut learners, &families, &votes, &weights, &clock, watch)?;
-    }
-    if let Some(again) = again {
-        out_of_sample.iter_mut().for_each(|p| *p *= 0.5);
-        for ((learned, count), again) in votes.iter_mut().zip(again) {
-            let half = 0.5 * share(*count) as f32;
-            out_of_sample.iter_mut().zip(&again.out_of_sample).for_each(|(sum, p)| *sum += half * p);
-            learned.copies.extend(again.copies);
+        let own = |row: usize| own_weights.map_or(1.0, |own| own[row]);
+        let weights: Vec<f32> = weighed.weights.iter().enumerate().map(|(row, weight)| weight * own(row)).collect();
+        for (at, family) in families.iter().enumerate() {
+            let settings = first.settings_of(*family);
+            if settings.is_empty() {
+                continue;
+            }
+            watch.step(families.len() + at, 2 * families.len(), family.name());
+            let learn = |stop: &Stop| learners.learn(*family, &settings, &[], Some(&weights), stop);
+            again.extend(clock.within(LEARNING_SHARE, learn)?.into_iter().flatten());
         }
     }
-    watch.step(steps, steps, "");
-    Ok(Voted { base, robust: Arm { vote: vote_of(&votes)?, out_of_sample }, weights: weighed.weights, members })
-}
-
-/// Those of the learners that vote, with their votes.
-fn take(learned: Vec<Learned>, votes: &[(usize, usize)]) -> Vec<(Learned, usize)> {
-    let count = |place: usize| votes.iter().find(|(at, _)| *at == place).map(|(_, count)| *count);
-    let counted = learned.into_iter().enumerate().filter_map(|(place, one)| Some((one, count(place)?)));
-    counted.collect()
-}
-
-/// Trains those who vote with weights, in their order; nothing if the time does not suffice.
-fn learn_again(
-    learners: &mut Learners<'_>,
-    families: &[Family],
-    votes: &[(Learned, usize)],
-    weights: &[f32],
-    clock: &Clock<'_>,
-    watch: &mut dyn Progress,
-) -> Result<Option<Vec<Learned>>> {
-    let mut again = Vec::with_capacity(votes.len());
-    for (done, &family) in families.iter().enumerate() {
-        let settings: Vec<Setting> =
-            votes.iter().map(|(one, _)| one.setting).filter(|setting| setting.family() == family).collect();
-        if settings.is_empty() {
-            continue;
-        }
-        watch.step(families.len() + done, 2 * families.len(), family.name());
-        let learn = |stop: &Stop| learners.learn(family, &settings, Some(weights), stop);
-        match clock.within(LEARNING_SHARE, learn)? {
-            Some(learned) => again.extend(learned),
-            None => return Ok(None),
-        }
+    watch.step(2 * families.len(), 2 * families.len(), "");
+    let said = first.out_of_sample.clone();
+    let (mut voters, mut members) = first.voters(&learners.task, "");
+    let base = Arm { vote: Vote::new(voters.clone())?, out_of_sample: said };
+    let mut out_of_sample = base.out_of_sample.clone();
+    if !again.is_empty() {
+        let again = Chosen::among(again, labels, own_weights, classes);
+        out_of_sample.iter_mut().zip(&again.out_of_sample).for_each(|(p, again)| *p = 0.5 * (*p + again));
+        let (more_voters, more_members) = again.voters(&learners.task, WEIGHED);
+        voters.extend(more_voters);
+        members.extend(more_members);
+        members.iter_mut().for_each(|member| member.share *= 0.5);
     }
-    Ok(Some(again))
-}
-
-fn vote_of(votes: &[(Learned, usize)]) -> Result<Vote> {
-    let voter = |(learned, count): &(Learned, usize)| Voter {
-        name: learned.setting.name(),
-        share: *count as f64,
-        copies: learned.copies.clone(),
-    };
-    Ok(Vote::new(votes.iter().map(voter).collect())?)
-}
-
-/// What one learner is worth, by observed labels of rows that it had not seen.
-fn worth(learned: &Learned, share: f64, labels: &[u32], weights: Option<&[f32]>, classes: usize) -> MemberSummary {
-    let rows = learned.out_of_sample.chunks_exact(classes).zip(labels);
-    let right = rows.filter(|(row, label)| most_likely(row) == **label).count();
-    MemberSummary {
-        name: learned.setting.name(),
-        share,
-        accuracy: right as f64 / labels.len().max(1) as f64,
-        brier: brier_score(&learned.out_of_sample, labels, weights, classes),
-    }
+    let robust = Arm { vote: Vote::new(voters)?, out_of_sample };
+    Ok(Voted { base, robust, weights: weighed.weights, members })
 }

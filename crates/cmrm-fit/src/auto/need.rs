@@ -2,7 +2,8 @@
 
 use cmrm_train::kernel::KernelConfig;
 
-use super::kernel::{LANDMARKS, MOST_ROWS};
+use super::kernel::{self, LANDMARKS};
+use super::scaling::Scaling;
 use super::setting::{Family, Setting, folds};
 use super::trees::TREES;
 use crate::config::FitConfig;
@@ -24,8 +25,10 @@ pub(crate) fn of_vote(config: &FitConfig, prepared: &Prepared) -> Need {
     let (rows, width, classes) = (data.len(), data.width(), data.classes.len());
     let judged = prepared.validation.data.len().max(prepared.test.as_ref().map_or(0, |(test, _)| test.len()));
     let families = Family::of(config.model());
-    let settings: Vec<Setting> = families.iter().flat_map(|family| family.settings(data)).collect();
-    let kept = settings.iter().filter(|setting| setting.family() != Family::Kernel || rows <= MOST_ROWS).count();
+    let scalings = [Scaling::Standard, Scaling::AsGiven];
+    let settings: Vec<Setting> = families.iter().flat_map(|family| family.settings(data, &scalings)).collect();
+    let machines = settings.iter().filter(|setting| setting.family() == Family::Kernel).count();
+    let kept = settings.len() - machines + kernel::kept(machines, rows);
     let has = |family: Family| families.contains(&family);
     let (mut leaves, mut mixed) = (0, 0);
     for setting in &settings {
@@ -38,12 +41,14 @@ pub(crate) fn of_vote(config: &FitConfig, prepared: &Prepared) -> Need {
     }
     let copied = has(Family::Linear) || has(Family::Network);
     let at_a_time = if copied { folds(rows).min(rayon::current_num_threads()) } else { 0 };
-    let kernel = KernelConfig { gammas: Vec::new(), ridges: Vec::new(), landmarks: LANDMARKS, seed: config.seed };
-    let landmarks = if has(Family::Kernel) { kernel.landmarks_of(rows.max(1)) } else { 0 };
+    let machine = KernelConfig { gammas: Vec::new(), ridges: Vec::new(), landmarks: LANDMARKS, seed: config.seed };
+    let landmarks = if has(Family::Kernel) { machine.landmarks_of(rows.max(1)) } else { 0 };
+    let compared = usize::from(has(Family::Kernel) || has(Family::Neighbours));
     let codes = if has(Family::Forest) || has(Family::Boosting) { COPIES_OF_CODES } else { 0 };
     Need::new(prepared.split.all(), classes)
         .and("what every learner says of every row", &[kept + MEANS, rows, classes])
         .and("the kernel of all rows", &[landmarks, rows])
+        .and("the columns in the units of the data", &[compared, rows, width])
         .and("the columns as trees read them", &[codes, rows, width.div_ceil(size_of::<f32>())])
         .and("the leaves of forests", &[TREES, leaves, NUMBERS_OF_A_LEAF])
         .and("the classes of these leaves", &[TREES, mixed, classes])

@@ -2,7 +2,6 @@
 
 use cmrm_train::Stop;
 use cmrm_train::neighbours::Neighbours;
-use cmrm_train::train::Examples;
 use cmrm_train::vote::Member;
 
 use super::setting::Setting;
@@ -16,17 +15,17 @@ pub(super) fn learn(
     weights: Option<&[f32]>,
     stop: &Stop,
 ) -> Result<Vec<Learned>> {
-    let examples = Examples { row_weights: weights, ..task.part().examples()? };
     let count = |setting: &Setting| match setting {
-        Setting::Neighbours { count } => *count,
+        Setting::Neighbours { count, .. } => *count,
         _ => 1,
     };
-    let counts: Vec<usize> = settings.iter().map(count).collect();
-    let fitted = Neighbours::fit(examples, task.classes, &counts, stop)?;
-    let learned = settings.iter().zip(fitted).map(|(&setting, fitted)| Learned {
-        setting,
-        out_of_sample: fitted.left_out,
-        copies: vec![Member::Neighbours(fitted.neighbours)],
-    });
-    Ok(learned.collect())
+    let mut learned = Vec::with_capacity(settings.len());
+    for same in settings.chunk_by(|a, b| a.scaling() == b.scaling()) {
+        let counts: Vec<usize> = same.iter().map(count).collect();
+        let fitted = Neighbours::fit(task.examples(same[0].scaling(), weights)?, task.classes, &counts, stop)?;
+        learned.extend(same.iter().zip(fitted).map(|(&setting, fitted)| {
+            Learned::new(setting, fitted.left_out, vec![Member::Neighbours(fitted.neighbours)])
+        }));
+    }
+    Ok(learned)
 }

@@ -21,7 +21,7 @@ const VALIDATION_SHARE: f64 = 0.1;
 /// Trains one network a fold.
 pub(super) fn learn(task: &Task<'_>, weights: Option<&[f32]>, stop: &Stop) -> Result<Vec<Learned>> {
     let config = FitConfig { model: Some(ModelKind::Mlp), seed: task.config.seed, base: false, ..FitConfig::default() };
-    let copies = each_fold(task, stop, |fold| {
+    let copies = each_fold(&task.folds, stop, |fold| {
         let all = task.part();
         let Part { data, clean, .. } = all.clone();
         let weighted = Part { data, clean, weights: at(weights, &(0..all.data.len()).collect::<Vec<_>>()) };

@@ -2,6 +2,7 @@
 
 use cmrm_data::Dataset;
 
+use super::scaling::Scaling;
 use crate::kinds::ModelKind;
 
 /// Rows up to which everything is tried; with more of them, time counts and settings matter less.
@@ -9,6 +10,9 @@ const SMALL: usize = 20_000;
 /// Most codes, over rows, columns, trees and folds, that boosting reads at the roots of its trees: about half a minute of one
 /// core.
 const MOST_CODES: usize = 1_500_000_000;
+/// Widths and penalties of kernel machines.
+const GAMMAS: [f64; 4] = [0.06, 0.25, 1.0, 4.0];
+pub(super) const RIDGES: [f64; 4] = [0.01, 0.1, 1.0, 10.0];
 const FOLDS: usize = 5;
 const FEWER_FOLDS: usize = 3;
 
@@ -34,11 +38,15 @@ pub(super) enum Setting {
     },
     /// Nearest neighbours.
     Neighbours {
+        /// The columns that rows are compared by.
+        scaling: Scaling,
         /// How many.
         count: usize,
     },
     /// A kernel machine.
     Kernel {
+        /// The columns that rows are compared by.
+        scaling: Scaling,
         /// γ, as a multiple of one over the variance of a row.
         gamma: f64,
         /// The penalty.
@@ -66,7 +74,7 @@ pub(super) enum Family {
 impl Family {
     /// All of them, those first that say most in little time.
     pub const ALL: [Family; 6] =
-        [Family::Linear, Family::Boosting, Family::Forest, Family::Kernel, Family::Neighbours, Family::Network];
+        [Family::Linear, Family::Forest, Family::Neighbours, Family::Kernel, Family::Boosting, Family::Network];
 
     /// Those that a model of the settings votes with.
     pub fn of(model: ModelKind) -> Vec<Family> {
@@ -90,31 +98,31 @@ impl Family {
         }
     }
 
-    /// The settings to try on these rows.
-    pub fn settings(self, data: &Dataset) -> Vec<Setting> {
+    /// The settings to try on these rows, where they can be read in these ways.
+    pub fn settings(self, data: &Dataset, scalings: &[Scaling]) -> Vec<Setting> {
         let small = data.len() <= SMALL;
         match self {
-            Family::Linear => [100.0, 10.0, 1.0, 0.1].map(|strength| Setting::Linear { strength }).to_vec(),
+            Family::Linear => [1000.0, 100.0, 10.0, 1.0, 0.1].map(|strength| Setting::Linear { strength }).to_vec(),
             Family::Network => vec![Setting::Network],
             Family::Neighbours if !small => Vec::new(),
-            Family::Neighbours => [5, 15, 40].map(|count| Setting::Neighbours { count }).to_vec(),
+            Family::Neighbours => {
+                let one = |&scaling: &Scaling| [5, 15, 40].map(|count| Setting::Neighbours { scaling, count });
+                scalings.iter().flat_map(one).collect()
+            }
             Family::Forest => {
                 let leaves: &[usize] = if small { &[1, 3, 10] } else { &[5] };
                 leaves.iter().map(|&min_leaf| Setting::Forest { min_leaf }).collect()
             }
             Family::Boosting => {
-                let trees = if data.classes.len() == 2 { 1 } else { data.classes.len() };
-                let round = [data.width(), trees, folds(data.len())]
-                    .iter()
-                    .fold(data.len(), |codes, &by| codes.saturating_mul(by));
                 let mut rounds = vec![15, 30, 60, 100];
-                rounds.retain(|&rounds| rounds == 15 || round.saturating_mul(rounds) <= MOST_CODES);
+                rounds.retain(|&rounds| rounds == 15 || codes_read(data, rounds) <= MOST_CODES);
                 rounds.into_iter().map(|rounds| Setting::Boosting { rounds }).collect()
             }
             Family::Kernel => {
-                let ridges = [0.03, 0.3, 3.0, 30.0];
-                let one = |gamma: f64| ridges.map(|ridge| Setting::Kernel { gamma, ridge });
-                [0.25, 1.0, 4.0].iter().flat_map(|&gamma| one(gamma)).collect()
+                let of_width = |scaling, gamma| RIDGES.map(|ridge| Setting::Kernel { scaling, gamma, ridge });
+                let of_scaling =
+                    |&scaling: &Scaling| GAMMAS.into_iter().flat_map(move |gamma| of_width(scaling, gamma));
+                scalings.iter().flat_map(of_scaling).collect()
             }
         }
     }
@@ -141,9 +149,33 @@ impl Setting {
             Setting::Network => family.into(),
             Setting::Forest { min_leaf } => format!("{family}, leaves of {min_leaf}"),
             Setting::Boosting { rounds } => format!("{family}, {rounds} rounds"),
-            Setting::Neighbours { count } => format!("{count} {family}"),
-            Setting::Kernel { gamma, ridge } => format!("{family}, width {gamma}, ridge {ridge}"),
+            Setting::Neighbours { scaling, count } => format!("{count} {family}{}", words(scaling)),
+            Setting::Kernel { scaling, gamma, ridge } => {
+                format!("{family}, width {gamma}, ridge {ridge}{}", words(scaling))
+            }
         }
+    }
+
+    /// The columns that rows are compared by; learners that do not compare rows do not care.
+    pub fn scaling(self) -> Scaling {
+        match self {
+            Setting::Neighbours { scaling, .. } | Setting::Kernel { scaling, .. } => scaling,
+            _ => Scaling::Standard,
+        }
+    }
+}
+
+/// How many codes boosting of so many rounds reads at the roots of its trees, in all folds.
+pub(super) fn codes_read(data: &Dataset, rounds: usize) -> usize {
+    let trees = if data.classes.len() == 2 { 1 } else { data.classes.len() };
+    let factors = [data.width(), trees, folds(data.len()), rounds];
+    factors.iter().fold(data.len(), |codes, &by| codes.saturating_mul(by))
+}
+
+fn words(scaling: Scaling) -> &'static str {
+    match scaling {
+        Scaling::Standard => "",
+        Scaling::AsGiven => ", columns as given",
     }
 }
 

@@ -1,9 +1,12 @@
 //! What every learner is given, and what it gives back.
 
+use cmrm::Matrix;
 use cmrm_train::Stop;
+use cmrm_train::train::Examples;
 use cmrm_train::tune::Folds;
-use cmrm_train::vote::Member;
+use cmrm_train::vote::{Calibration, Member};
 
+use super::scaling::{AsGiven, Scaling};
 use super::setting::{Setting, folds};
 use crate::config::FitConfig;
 use crate::error::Result;
@@ -16,6 +19,7 @@ pub(super) struct Task<'a> {
     pub rows: &'a Prepared,
     pub classes: usize,
     pub folds: Vec<Fold>,
+    as_given: Option<AsGiven>,
 }
 
 /// Rows that one copy of a learner is trained on, and those that it judges; both ascending.
@@ -30,6 +34,21 @@ pub(super) struct Learned {
     /// What copies say of the rows that they were not trained on, `[rows, classes]`.
     pub out_of_sample: Vec<f32>,
     pub copies: Vec<Member>,
+    /// What was done to these probabilities, and has to be done to those of other rows.
+    pub calibration: Calibration,
+}
+
+impl Learned {
+    /// As the copies say it.
+    pub fn new(setting: Setting, out_of_sample: Vec<f32>, copies: Vec<Member>) -> Self {
+        Learned { setting, out_of_sample, copies, calibration: Calibration::default() }
+    }
+
+    /// Brings the probabilities to where the observed labels are.
+    pub fn calibrate(&mut self, labels: &[u32], weights: Option<&[f32]>, classes: usize) {
+        self.calibration = Calibration::fit(&self.out_of_sample, labels, weights, classes);
+        self.calibration.apply(&mut self.out_of_sample, classes);
+    }
 }
 
 impl<'a> Task<'a> {
@@ -39,7 +58,28 @@ impl<'a> Task<'a> {
         let drawn = Folds::deal(&data.labels, classes, folds(data.len()), config.seed)?;
         let fold = |at| Fold { train: drawn.training(at), held: drawn.held(at) };
         let folds = (0..drawn.len()).map(fold).collect();
-        Ok(Task { config, rows, classes, folds })
+        Ok(Task { config, rows, classes, folds, as_given: AsGiven::new(&rows.preprocess, data) })
+    }
+
+    /// The ways in which the columns can be read.
+    pub fn scalings(&self) -> &'static [Scaling] {
+        if self.as_given.is_some() { &[Scaling::Standard, Scaling::AsGiven] } else { &[Scaling::Standard] }
+    }
+
+    /// What features are multiplied by when they are read in this way.
+    pub fn scales(&self, scaling: Scaling) -> Option<&[f32]> {
+        self.as_given.as_ref().filter(|_| scaling == Scaling::AsGiven).map(|given| given.scales.as_slice())
+    }
+
+    /// All rows, their columns read in this way.
+    pub fn examples<'s>(&'s self, scaling: Scaling, weights: Option<&'s [f32]>) -> Result<Examples<'s, f32>> {
+        let data = &self.part().data;
+        let features = match (scaling, &self.as_given) {
+            (Scaling::AsGiven, Some(given)) => &given.features,
+            _ => &data.features,
+        };
+        let x = Matrix::new(features, data.width())?;
+        Ok(Examples { row_weights: weights, ..Examples::new(x, &data.labels) })
     }
 
     pub fn part(&self) -> &'a Part {
@@ -60,7 +100,7 @@ impl<'a> Task<'a> {
         for (fold, (_, probabilities)) in copies.iter().enumerate() {
             self.place(fold, probabilities, &mut out_of_sample);
         }
-        Learned { setting, out_of_sample, copies: copies.into_iter().map(|(member, _)| member).collect() }
+        Learned::new(setting, out_of_sample, copies.into_iter().map(|(member, _)| member).collect())
     }
 }
 
@@ -71,7 +111,7 @@ pub(super) fn at(weights: Option<&[f32]>, rows: &[usize]) -> Option<Vec<f32>> {
 
 /// Trains and judges every fold, side by side; the order of the results is that of the folds.
 pub(super) fn each_fold<R: Send>(
-    task: &Task<'_>,
+    folds: &[Fold],
     stop: &Stop,
     judge: impl Fn(&Fold) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
@@ -80,5 +120,5 @@ pub(super) fn each_fold<R: Send>(
         stop.check()?;
         judge(fold)
     };
-    task.folds.par_iter().with_max_len(1).map(one).collect()
+    folds.par_iter().with_max_len(1).map(one).collect()
 }

@@ -6,12 +6,16 @@ use cmrm_train::Stop;
 use cmrm_train::trees::{
     Bins, Boosting, BoostingConfig, Codes, CrossEntropy, Forest, ForestConfig, HeldOut, TreeColumn, TreeColumns,
 };
-use cmrm_train::vote::Member;
+use cmrm_train::vote::{Calibration, Member, choose};
 
+use super::chosen::VOTES;
 use super::linear::by_setting;
-use super::setting::Setting;
-use super::task::{Learned, Task, at, each_fold};
+use super::setting::{Setting, codes_read};
+use super::task::{Fold, Learned, Task, at, each_fold};
 use crate::error::{Error, Result};
+
+/// Codes that boosting reads, from which on it has to show on one fold that it is worth the others: a few seconds of one core.
+const COSTLY_CODES: usize = 200_000_000;
 
 /// Trees of a forest.
 pub(super) const TREES: usize = 200;
@@ -47,16 +51,18 @@ pub(super) fn learn_forests(
         let config = ForestConfig { trees: TREES, min_leaf, seed: task.config.seed, ..ForestConfig::default() };
         let (forest, out_of_bag) =
             Forest::fit(&binned.bins, &binned.codes, labels, task.classes, weights, &config, stop)?;
-        Ok(Learned { setting, out_of_sample: out_of_bag.probabilities, copies: vec![Member::Forest(forest)] })
+        Ok(Learned::new(setting, out_of_bag.probabilities, vec![Member::Forest(forest)]))
     };
     settings.iter().map(one).collect()
 }
 
-/// Trains boosting fold by fold, once for all numbers of rounds.
+/// Trains boosting fold by fold, once for all numbers of rounds. Where that takes long, the first fold decides whether it is worth
+/// it: nothing is returned if the `rivals` would not let it vote there.
 pub(super) fn learn_boosting(
     task: &Task<'_>,
     binned: &Binned,
     settings: &[Setting],
+    rivals: &[Learned],
     weights: Option<&[f32]>,
     stop: &Stop,
 ) -> Result<Vec<Learned>> {
@@ -68,37 +74,75 @@ pub(super) fn learn_boosting(
         })
         .collect();
     let most = rounds.iter().copied().max().unwrap_or(1);
+    let one = |fold: &Fold| boost(task, binned, &rounds, fold, weights, stop);
+    let mut folds = Vec::with_capacity(task.folds.len());
+    if !rivals.is_empty() && codes_read(&task.part().data, most) > COSTLY_CODES {
+        let copies = one(&task.folds[0])?;
+        if !is_asked(task, &task.folds[0], rivals, &copies) {
+            return Ok(Vec::new());
+        }
+        folds.push(copies);
+    }
+    folds.extend(each_fold(&task.folds[folds.len()..], stop, one)?);
+    Ok(by_setting(task, settings, folds))
+}
+
+/// The copies of one fold, one for each number of rounds, with what they say of the held-out rows.
+fn boost(
+    task: &Task<'_>,
+    binned: &Binned,
+    rounds: &[usize],
+    fold: &Fold,
+    weights: Option<&[f32]>,
+    stop: &Stop,
+) -> Result<Vec<(Member, Vec<f32>)>> {
+    let most = rounds.iter().copied().max().unwrap_or(1);
     let config = BoostingConfig { rounds: most, seed: task.config.seed, ..BoostingConfig::default() };
     let labels = &task.part().data.labels;
-    let folds = each_fold(task, stop, |fold| {
-        let of = |rows: &[usize]| -> (Codes, Vec<u32>) {
-            let places: Vec<u32> = rows.iter().map(|&row| row as u32).collect();
-            (binned.codes.select(&places), rows.iter().map(|&row| labels[row]).collect())
-        };
-        let ((train, train_labels), (held, held_labels)) = (of(&fold.train), of(&fold.held));
-        let weights = at(weights, &fold.train);
-        let mut objective = CrossEntropy::new(&train_labels, task.classes, weights.as_deref())?;
-        let mut said: Vec<Vec<f32>> = vec![Vec::new(); rounds.len()];
-        let mut staged = |round: usize, logits: &[f32]| {
-            for (said, _) in said.iter_mut().zip(&rounds).filter(|(_, wanted)| **wanted == round) {
-                *said = logits.to_vec();
-                said.chunks_exact_mut(task.classes).for_each(softmax);
-            }
-        };
-        let held_out = HeldOut { codes: &held, labels: &held_labels, staged: Some(&mut staged) };
-        let fitted = Boosting::fit(&binned.bins, &train, &mut objective, &config, Some(held_out), stop)?;
-        let copies = rounds.iter().zip(said).map(|(&rounds, mut said)| {
-            let mut model = fitted.model.clone();
-            model.truncate(rounds);
-            // Training ends early where no leaf can be split any more: there were no later rounds to hear of.
-            if said.is_empty() {
-                said = model.probabilities(task.part().data.gather(&fold.held)?.matrix()?)?;
-            }
-            Ok((Member::Boosting(model), said))
-        });
-        copies.collect()
-    })?;
-    Ok(by_setting(task, settings, folds))
+    let of = |rows: &[usize]| -> (Codes, Vec<u32>) {
+        let places: Vec<u32> = rows.iter().map(|&row| row as u32).collect();
+        (binned.codes.select(&places), rows.iter().map(|&row| labels[row]).collect())
+    };
+    let ((train, train_labels), (held, held_labels)) = (of(&fold.train), of(&fold.held));
+    let weights = at(weights, &fold.train);
+    let mut objective = CrossEntropy::new(&train_labels, task.classes, weights.as_deref())?;
+    let mut said: Vec<Vec<f32>> = vec![Vec::new(); rounds.len()];
+    let mut staged = |round: usize, logits: &[f32]| {
+        for (said, _) in said.iter_mut().zip(rounds).filter(|(_, wanted)| **wanted == round) {
+            *said = logits.to_vec();
+            said.chunks_exact_mut(task.classes).for_each(softmax);
+        }
+    };
+    let held_out = HeldOut { codes: &held, labels: &held_labels, staged: Some(&mut staged) };
+    let fitted = Boosting::fit(&binned.bins, &train, &mut objective, &config, Some(held_out), stop)?;
+    let copies = rounds.iter().zip(said).map(|(&rounds, mut said)| {
+        let mut model = fitted.model.clone();
+        model.truncate(rounds);
+        // Training ends early where no leaf can be split any more: there were no later rounds to hear of.
+        if said.is_empty() {
+            said = model.probabilities(task.part().data.gather(&fold.held)?.matrix()?)?;
+        }
+        Ok((Member::Boosting(model), said))
+    });
+    copies.collect()
+}
+
+/// Whether one of the copies of a fold would vote beside its rivals, by the observed labels of the fold.
+fn is_asked(task: &Task<'_>, fold: &Fold, rivals: &[Learned], copies: &[(Member, Vec<f32>)]) -> bool {
+    let classes = task.classes;
+    let labels: Vec<u32> = fold.held.iter().map(|&row| task.part().data.labels[row]).collect();
+    let of_rival = |one: &Learned| -> Vec<f32> {
+        fold.held.iter().flat_map(|&row| &one.out_of_sample[row * classes..(row + 1) * classes]).copied().collect()
+    };
+    let calibrated = |(_, said): &(Member, Vec<f32>)| {
+        let mut said = said.clone();
+        Calibration::fit(&said, &labels, None, classes).apply(&mut said, classes);
+        said
+    };
+    let said: Vec<Vec<f32>> = rivals.iter().map(of_rival).chain(copies.iter().map(calibrated)).collect();
+    let candidates: Vec<&[f32]> = said.iter().map(Vec::as_slice).collect();
+    let chosen = choose(&candidates, &labels, None, classes, VOTES);
+    chosen.votes.iter().any(|&(place, _)| place >= rivals.len())
 }
 
 /// How trees read the features that come of the columns: numbers whose missing cells are flagged, and names.

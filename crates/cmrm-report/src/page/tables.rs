@@ -81,7 +81,8 @@ pub(super) fn members(report: &Report) -> String {
     }
     let mut out = String::from(
         "<p>The prediction is the mean of the learners' probabilities, weighed by their shares. Each learner is judged by the \
-         observed labels of rows that it had not seen.</p>\n\
+         observed labels of rows that it had not seen. Weighed learners were trained with doubtful rows counting less; their \
+         figures flatter, since the weights know these labels.</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Learners of the vote\"><table>\n<thead><tr>\
          <th scope=\"col\">learner</th><th scope=\"col\" class=\"n\">share of the vote</th>\
          <th scope=\"col\" class=\"n\">accuracy</th><th scope=\"col\" class=\"n\">Brier score</th></tr></thead>\n<tbody>\n",

@@ -18,6 +18,8 @@ const MOST_FEATURES: usize = 1 << 27;
 const GRAM_ROWS: usize = 4 * CHUNK_ROWS;
 /// Grams held at a time.
 const GRAMS: usize = 8;
+/// Blocks of columns of a product with a triangle: more of them leave out more zeros, in smaller products.
+const TRIANGLE_BLOCKS: usize = 4;
 /// What is added to the diagonal of the landmarks' kernel, first the least: rows may be there twice.
 const JITTERS: [f64; 3] = [1e-5, 1e-4, 1e-3];
 /// Temperatures to choose from, by the observed log loss of left-out rows.
@@ -253,17 +255,15 @@ impl Features {
         let factor: Vec<f32> = factor.iter().map(|&v| v as f32).collect();
         let mut left_out = vec![0.0; targets.labels.len() * classes];
         let chunks = self.values.par_chunks(CHUNK_ROWS * size).zip(left_out.par_chunks_mut(CHUNK_ROWS * classes));
-        chunks.enumerate().for_each(|(chunk, (features, out))| {
-            let rows = features.len() / size;
-            let features = View::rows(features, rows, size, size);
+        chunks.enumerate().for_each(|(chunk, (own_features, out))| {
+            let rows = own_features.len() / size;
+            let features = View::rows(own_features, rows, size, size);
             for row in out.chunks_exact_mut(classes) {
                 row.copy_from_slice(&targets.bias);
             }
             let coefficients = View::rows(&coefficients, size, classes, classes);
             multiply(ViewMut::rows(out, rows, classes, classes), features, coefficients, true);
-            let mut spread = vec![0.0; rows * size];
-            let factor = View::rows(&factor, size, size, size).transposed();
-            multiply(ViewMut::rows(&mut spread, rows, size, size), features, factor, false);
+            let spread = times_lower_turned(own_features, &factor, size);
             for (at, (scores, spread)) in out.chunks_exact_mut(classes).zip(spread.chunks_exact(size)).enumerate() {
                 let row = chunk * CHUNK_ROWS + at;
                 let own = targets.weight(row) * spread.iter().map(|v| v * v).sum::<f32>();
@@ -278,6 +278,21 @@ impl Features {
         soften(&mut left_out, classes, temperature);
         Ok(Solved { weights, temperature, left_out })
     }
+}
+
+/// `features·factorᵀ` for a lower triangular factor, in blocks of columns, so that most of its zeros are left out.
+fn times_lower_turned(features: &[f32], factor: &[f32], size: usize) -> Vec<f32> {
+    let rows = features.len() / size;
+    let mut out = vec![0.0; rows * size];
+    let block = size.div_ceil(TRIANGLE_BLOCKS).max(1);
+    for first in (0..size).step_by(block) {
+        let end = (first + block).min(size);
+        let out = ViewMut::rows(&mut out[first..], rows, end - first, size);
+        let features = View::rows(features, rows, end, size);
+        let factor = View::rows(&factor[first * size..], end - first, end, size).transposed();
+        multiply(out, features, factor, false);
+    }
+    out
 }
 
 /// The temperature with the least observed log loss; the first of equals.

@@ -1,10 +1,12 @@
 //! Votes: several learners, each the mean of copies that have seen different rows, and how much each counts.
 
+mod calibration;
 mod choice;
 mod member;
 mod predictor;
 mod stored;
 
+pub use calibration::Calibration;
 pub use choice::{Chosen, brier_score, choose};
 pub use member::Member;
 pub use predictor::Predictor;
@@ -33,8 +35,12 @@ pub struct Voter {
     pub name: String,
     /// How much it counts; the shares of a vote add up to one.
     pub share: f64,
+    /// What the features are multiplied by before its copies see them; as they are if absent.
+    pub scales: Option<Vec<f32>>,
     /// Its copies, which count alike.
     pub copies: Vec<Member>,
+    /// What becomes of their mean.
+    pub calibration: Calibration,
 }
 
 impl Vote {
@@ -49,6 +55,14 @@ impl Vote {
         for member in voters.iter().flat_map(|voter| &voter.copies) {
             cmrm::error::check_length("features of a voter", inputs, member.inputs())?;
             cmrm::error::check_length("classes of a voter", classes, member.classes())?;
+        }
+        for voter in &voters {
+            voter.calibration.check()?;
+            let Some(scales) = &voter.scales else { continue };
+            cmrm::error::check_length("scales of a voter's features", inputs, scales.len())?;
+            if let Some(at) = scales.iter().position(|scale| !scale.is_finite()) {
+                return Err(cmrm::Error::non_finite("scale", 0, at, f64::from(scales[at])).into());
+            }
         }
         Ok(Vote { inputs, classes, voters })
     }
@@ -76,21 +90,42 @@ impl Vote {
         mut take: impl FnMut(Matrix<'_, f32>),
     ) -> Result<()> {
         cmrm::error::check_length("features of a row against the model's inputs", self.inputs, x.columns())?;
-        let mut sums = Vec::new();
+        let (mut sums, mut mean, mut scaled) = (Vec::new(), Vec::new(), Vec::new());
         for chunk in x.values().chunks(CHUNK_ROWS * self.inputs) {
             let rows = Matrix::new(chunk, self.inputs)?;
             sums.clear();
             sums.resize(rows.rows() * self.classes, 0.0);
             for voter in &self.voters {
-                let share = (voter.share / voter.copies.len() as f64) as f32;
+                let rows = match &voter.scales {
+                    Some(scales) => {
+                        scaled.clear();
+                        scaled.extend_from_slice(chunk);
+                        scale_features(&mut scaled, scales);
+                        Matrix::new(&scaled, self.inputs)?
+                    }
+                    None => rows,
+                };
+                mean.clear();
+                mean.resize(sums.len(), 0.0);
+                let part = 1.0 / voter.copies.len() as f32;
                 for copy in &voter.copies {
                     stop.check()?;
                     let found = copy.probabilities(rows, stop)?;
-                    sums.iter_mut().zip(&found).for_each(|(sum, p)| *sum += share * p);
+                    mean.iter_mut().zip(&found).for_each(|(mean, p)| *mean += part * p);
                 }
+                voter.calibration.apply(&mut mean, self.classes);
+                let share = voter.share as f32;
+                sums.iter_mut().zip(&mean).for_each(|(sum, p)| *sum += share * p);
             }
             take(Matrix::new(&sums, self.classes)?);
         }
         Ok(())
+    }
+}
+
+/// Multiplies the features of all rows by their scales.
+pub fn scale_features(rows: &mut [f32], scales: &[f32]) {
+    for row in rows.chunks_exact_mut(scales.len()) {
+        row.iter_mut().zip(scales).for_each(|(value, scale)| *value *= scale);
     }
 }

@@ -3,7 +3,7 @@
 use cmrm::error::check_parameter;
 use serde::{Deserialize, Serialize};
 
-use super::{Member, Vote, Voter};
+use super::{Calibration, Member, Vote, Voter};
 use crate::error::Result;
 use crate::kernel::{KernelHeader, KernelMachine};
 use crate::neighbours::{Neighbours, NeighboursHeader};
@@ -14,7 +14,7 @@ use crate::trees::{Boosting, Forest};
 /// What the file holds.
 const KIND: &str = "vote";
 /// Version of the file; a reader refuses any other.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Most members that a file may have.
 const MOST_MEMBERS: usize = 10_000;
 
@@ -31,6 +31,9 @@ struct Header {
 struct VoterHeader {
     name: String,
     share: f64,
+    /// Whether the features are multiplied by the tensor `voters.v.scales`.
+    scaled: bool,
+    calibration: Calibration,
     copies: Vec<MemberHeader>,
 }
 
@@ -48,6 +51,10 @@ fn prefix(voter: usize, copy: usize) -> String {
     format!("voters.{voter}.{copy}.")
 }
 
+fn scales_name(voter: usize) -> String {
+    format!("voters.{voter}.scales")
+}
+
 impl Vote {
     /// The vote's file: the tensors of copy `c` of voter `v` are named `voters.v.c.…`.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
@@ -56,7 +63,12 @@ impl Vote {
         for (v, voter) in self.voters.iter().enumerate() {
             let copies = voter.copies.iter().enumerate();
             let copies = copies.map(|(c, member)| put_into(member, &prefix(v, c), &mut file)).collect();
-            voters.push(VoterHeader { name: voter.name.clone(), share: voter.share, copies });
+            if let Some(scales) = &voter.scales {
+                file.put(scales_name(v), &[scales.len()], scales);
+            }
+            let Voter { name, share, calibration, .. } = voter;
+            let scaled = voter.scales.is_some();
+            voters.push(VoterHeader { name: name.clone(), share: *share, scaled, calibration: *calibration, copies });
         }
         file.to_bytes(&Header { kind: KIND.into(), format: FORMAT, voters })
     }
@@ -75,9 +87,11 @@ impl Vote {
         check_parameter("members of a vote", members as f64, bounded, "1 to 10,000")?;
         let mut voters = Vec::with_capacity(header.voters.len());
         for (v, voter) in header.voters.into_iter().enumerate() {
-            let copies = voter.copies.into_iter().enumerate();
+            let VoterHeader { name, share, scaled, calibration, copies } = voter;
+            let copies = copies.into_iter().enumerate();
             let copies = copies.map(|(c, header)| take_from(header, &prefix(v, c), &file)).collect::<Result<_>>()?;
-            voters.push(Voter { name: voter.name, share: voter.share, copies });
+            let scales = if scaled { Some(file.take(&scales_name(v))?.0) } else { None };
+            voters.push(Voter { name, share, scales, copies, calibration });
         }
         Vote::new(voters)
     }

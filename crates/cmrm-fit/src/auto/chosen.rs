@@ -1,0 +1,73 @@
+//! The learners of one round, and those that observed labels chose among them.
+
+use cmrm::scores::most_likely;
+use cmrm_run::summary::MemberSummary;
+use cmrm_train::vote::{Voter, brier_score, choose};
+
+use super::setting::{Family, Setting};
+use super::task::{Learned, Task};
+
+/// Most votes that are cast; a learner may have several of them.
+pub(super) const VOTES: usize = 8;
+
+/// The choice among the learners of a round.
+pub(super) struct Chosen {
+    /// All of them.
+    settings: Vec<Setting>,
+    /// Those that vote: with their shares, and what each is worth by observed labels of rows that it had not seen.
+    voting: Vec<(Learned, MemberSummary)>,
+    /// Out-of-sample probabilities of the vote.
+    pub out_of_sample: Vec<f32>,
+}
+
+impl Chosen {
+    /// Lets observed labels choose.
+    pub fn among(learned: Vec<Learned>, labels: &[u32], weights: Option<&[f32]>, classes: usize) -> Self {
+        let candidates: Vec<&[f32]> = learned.iter().map(|one| one.out_of_sample.as_slice()).collect();
+        let found = choose(&candidates, labels, weights, classes, VOTES);
+        let all: usize = found.votes.iter().map(|(_, count)| count).sum();
+        let count = |place: usize| found.votes.iter().find(|(at, _)| *at == place).map(|(_, count)| *count);
+        let settings = learned.iter().map(|one| one.setting).collect();
+        let voting = learned.into_iter().enumerate().filter_map(|(place, one)| {
+            let share = count(place)? as f64 / all as f64;
+            let worth = worth(&one, share, labels, weights, classes);
+            Some((one, worth))
+        });
+        Chosen { settings, voting: voting.collect(), out_of_sample: found.out_of_sample }
+    }
+
+    /// The settings of all learners of a family, if one of them votes.
+    pub fn settings_of(&self, family: Family) -> Vec<Setting> {
+        if self.voting.iter().all(|(one, _)| one.setting.family() != family) {
+            return Vec::new();
+        }
+        self.settings.iter().copied().filter(|setting| setting.family() == family).collect()
+    }
+
+    /// Those that vote, `after` behind their names.
+    pub fn voters(self, task: &Task<'_>, after: &str) -> (Vec<Voter>, Vec<MemberSummary>) {
+        let voter = |(one, mut member): (Learned, MemberSummary)| {
+            member.name += after;
+            let voter = Voter {
+                name: member.name.clone(),
+                share: member.share,
+                scales: task.scales(one.setting.scaling()).map(<[f32]>::to_vec),
+                copies: one.copies,
+                calibration: one.calibration,
+            };
+            (voter, member)
+        };
+        self.voting.into_iter().map(voter).unzip()
+    }
+}
+
+fn worth(learned: &Learned, share: f64, labels: &[u32], weights: Option<&[f32]>, classes: usize) -> MemberSummary {
+    let rows = learned.out_of_sample.chunks_exact(classes).zip(labels);
+    let right = rows.filter(|(row, label)| most_likely(row) == **label).count();
+    MemberSummary {
+        name: learned.setting.name(),
+        share,
+        accuracy: right as f64 / labels.len().max(1) as f64,
+        brier: brier_score(&learned.out_of_sample, labels, weights, classes),
+    }
+}
