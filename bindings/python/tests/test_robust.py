@@ -78,7 +78,7 @@ def test_every_row_is_judged_by_a_model_that_has_not_seen_it(noisy):
             assert not any(row.tobytes() in self.rows_ for row in X)
             return super().predict_proba(X)
 
-    model = Robust(Spy(), cv=4, rounds=2).fit(X, labels)
+    model = Robust(Spy(), cv=4, rounds=2, vote=False).fit(X, labels)
     assert seen == [(450, None)] * 4 + [(450, 450)] * 4 + [(600, 600)]
     seen.clear()
     Robust(Spy(), rounds=1).fit(X, labels)
@@ -232,11 +232,33 @@ def test_it_is_a_part_of_scikit_learn(noisy):
     again = pickle.loads(pickle.dumps(model))
     assert (again.predict_proba(X) == model.predict_proba(X)).all()
     assert repr(again.label_issues_) == repr(model.label_issues_)
-    assert model.decision_function(X).shape == (600, 3)
-    assert not hasattr(Robust(DecisionTreeClassifier()), "decision_function")
+    assert not hasattr(model, "decision_function")
+    assert Robust(logistic(), vote=False).fit(X, labels).decision_function(X).shape == (600, 3)
+    assert not hasattr(Robust(DecisionTreeClassifier(), vote=False), "decision_function")
     assert Robust(CalibratedClassifierCV(LinearSVC(), cv=2), cv=2, rounds=1).fit(X, labels).score(X, labels) > 0.5
     inner = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2)
     assert Robust(inner, cv=2, rounds=1).fit(X, labels).score(X, labels) > 0.5
+
+
+def test_the_more_labels_are_in_doubt_the_more_the_copies_vote(noisy):
+    X, clean, labels, _ = noisy
+    shares = {}
+    for name, y in (("clean", clean), ("noisy", labels)):
+        model = Robust(DecisionTreeClassifier(random_state=0), rounds=2).fit(X, y)
+        assert model.voters_[0][0] is model.estimator_
+        shares[name] = sum(share for _, share in model.voters_[2:])
+        assert sum(share for _, share in model.voters_) == pytest.approx(1)
+        mean = sum(share * voter.predict_proba(X) for voter, share in model.voters_)
+        np.testing.assert_allclose(model.predict_proba(X), mean)
+        assert (model.predict(X) == model.classes_[mean.argmax(axis=1)]).all()
+        assert len(model.voters_) == 2 + 2 * 10
+    assert shares["clean"] < shares["noisy"]
+    alone = Robust(DecisionTreeClassifier(random_state=0), rounds=2, vote=False).fit(X, labels)
+    assert alone.voters_ == [(alone.estimator_, 1.0)]
+    assert (alone.predict(X) == alone.estimator_.predict(X)).all()
+    # Where no label is in doubt there is nothing to vote on.
+    easy = np.repeat([0.0, 9.0], 50)[:, None]
+    assert len(Robust(logistic()).fit(easy, easy[:, 0]).voters_) == 1
 
 
 def test_a_precomputed_kernel(noisy):

@@ -32,7 +32,7 @@ class Fits:
             )
         self.estimator = _seeded(clone(estimator), seed)
         self.X, self.y, self.fit_params = X, y, fit_params
-        self.classes, self.codes = np.unique(y, return_inverse=True)
+        self.classes = np.unique(y)
 
     @property
     def judges_itself(self) -> bool:
@@ -50,30 +50,36 @@ class Fits:
             params = params | {self.weight_name: weights}
         return estimator.fit(X, y, **params)
 
-    def judge(self, splits: Any, weights: np.ndarray | None, n_jobs: Any) -> np.ndarray:
-        """Out-of-sample probabilities of all rows; a row that no model could judge has equal ones."""
+    def judge(self, splits: Any, weights: np.ndarray | None, n_jobs: Any) -> tuple[np.ndarray, list[Any]]:
+        """Out-of-sample probabilities of all rows, and the models that judged them, if they have not seen all rows. A row
+        that no model could judge has equal probabilities."""
+        total, models = np.zeros((len(self.y), len(self.classes))), []
         if self.judges_itself:
             # A row that was in every bag has zeros, or NaN.
-            judged = [(slice(None), np.nan_to_num(self.fit(None, weights).oob_decision_function_))]
+            total += np.nan_to_num(self.fit(None, weights).oob_decision_function_)
         else:
             tasks = (delayed(self._judge)(train, held, weights) for train, held in splits)
-            judged = zip((held for _, held in splits), Parallel(n_jobs=n_jobs)(tasks))
-        total = np.zeros((len(self.y), len(self.classes)))
-        for held, probabilities in judged:
-            total[held] += probabilities
+            for (_, held), (model, probabilities) in zip(splits, Parallel(n_jobs=n_jobs)(tasks)):
+                total[held] += probabilities
+                models.append(model)
         # Several models that have judged a row have their mean. NaN stays, and is refused by the row.
         sums = total.sum(axis=1, keepdims=True)
-        return np.divide(total, sums, out=np.full_like(total, 1 / len(self.classes)), where=sums != 0)
+        return np.divide(total, sums, out=np.full_like(total, 1 / len(self.classes)), where=sums != 0), models
 
-    def _judge(self, train: np.ndarray, held: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    def _judge(self, train: np.ndarray, held: np.ndarray, weights: np.ndarray | None) -> tuple[Any, np.ndarray]:
         model = self.fit(train, weights)
         X, _ = _safe_split(model, self.X, None, held, train)
-        known = np.searchsorted(self.classes, model.classes_)
-        probabilities = np.zeros((len(held), len(self.classes)))
-        probabilities[:, known] = model.predict_proba(X)
+        probabilities = among_classes(model, X, self.classes)
         # A model that has not met the row's class has no opinion on its label.
-        probabilities[~np.isin(self.codes[held], known)] = 0
-        return probabilities
+        probabilities[~np.isin(self.y[held], model.classes_)] = 0
+        return model, probabilities
+
+
+def among_classes(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    """A model's probabilities, with columns of zeros for classes that it has not met."""
+    probabilities = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), len(classes)))
+    probabilities[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X)
+    return probabilities
 
 
 def weigh(
