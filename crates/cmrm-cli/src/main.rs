@@ -18,6 +18,7 @@ mod outputs;
 mod prediction_writer;
 mod progress;
 mod resume;
+mod run_data;
 mod sets;
 mod terminal;
 mod transfer_bar;

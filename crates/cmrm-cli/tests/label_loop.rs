@@ -58,6 +58,24 @@ fn wrong_labels_are_made_found_and_put_right() {
     ];
     assert_eq!(header, columns);
     assert_eq!(audit["rows"].as_u64(), Some(suspects.len() as u64));
+    json(folder.path(), &["audit", "run", "--columns", "--out", "with-columns.csv"]);
+    let (with_header, with_columns) = csv(&at("with-columns.csv"));
+    let data_header: Vec<String> = csv(&at("noisy.csv")).0;
+    assert_eq!(with_header[..columns.len()], columns);
+    assert_eq!(with_header[columns.len()..], data_header[..data_header.len() - 1]);
+    for (found, suspect) in with_columns.iter().zip(&suspects) {
+        assert_eq!(found[..columns.len()], suspect[..]);
+        let row = &noisy[suspect[0].parse::<usize>().unwrap()];
+        assert_eq!(found[columns.len()..], row[..row.len() - 1]);
+    }
+    fs::rename(at("noisy.csv"), at("moved.csv")).unwrap();
+    let refused = refuse(folder.path(), &["audit", "run", "--columns", "--out", "again.csv"]);
+    assert!(refused.contains("name it with --data"), "{refused}");
+    json(folder.path(), &["audit", "run", "--columns", "--data", "moved.csv", "--out", "again.csv"]);
+    assert_eq!(fs::read(at("again.csv")).unwrap(), fs::read(at("with-columns.csv")).unwrap());
+    let refused = refuse(folder.path(), &["audit", "run", "--columns", "--data", "moved.csv", "--out", "moved.csv"]);
+    assert!(refused.contains("moved.csv"), "{refused}");
+    fs::rename(at("moved.csv"), at("noisy.csv")).unwrap();
     let issues: Vec<_> = suspects.iter().filter(|row| row[1] == "true").collect();
     assert_eq!(audit["issues"].as_u64(), Some(issues.len() as u64));
     let found = issues.iter().filter(|row| originals.contains_key(&row[0].parse().unwrap())).count();

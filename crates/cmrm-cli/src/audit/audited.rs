@@ -28,6 +28,8 @@ pub struct Audited {
     pub classes: Vec<String>,
     /// Further columns, by name.
     pub more: Vec<(&'static str, Vec<f64>)>,
+    /// All rows of the data, whose columns are wanted too.
+    pub data: Option<Table>,
     /// Whether the label is truly wrong, where that is known.
     pub wrong: Option<Vec<bool>>,
     pub source: PathBuf,
@@ -67,6 +69,16 @@ impl Audited {
             columns.push(Column::numeric(*name, order().map(|at| values[at]).collect()));
         }
         columns.push(Column::numeric("rank", (0..self.rows.len()).map(|rank| rank as f64).collect()));
+        let places: Vec<usize> = order().map(|at| self.rows[at] as usize).collect();
+        let data = self.data.as_ref().map(|data| data.gather(&places)).transpose()?;
+        for column in data.iter().flat_map(Table::columns) {
+            let mut column = column.clone();
+            // A name that the audit has already is not the data's alone.
+            while columns.iter().any(|other| other.name == column.name) {
+                column.name.insert_str(0, "data.");
+            }
+            columns.push(column);
+        }
         Ok(Table::new(columns)?)
     }
 

@@ -58,6 +58,7 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
     let audit = rank(Matrix::new(&fitted.probabilities, classes.len())?, labels, options)?;
     let first_row = loaded.train.features.first_row();
     Ok(Audited {
+        data: None,
         audit,
         rows: rows.iter().map(|&row| first_row + row as u64).collect(),
         ids: loaded.train.ids.as_ref().map(|ids| texts(ids, rows)).unwrap_or_default(),

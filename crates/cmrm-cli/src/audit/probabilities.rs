@@ -31,7 +31,7 @@ pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOption
         matrix.rank(&labels, options).map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
     let rows = (0..labels.len() as u64).collect();
     let (ids, files, more) = (Vec::new(), Vec::new(), Vec::new());
-    Ok(Audited { audit, rows, ids, files, labels, classes, more, wrong: None, source: path.to_owned() })
+    Ok(Audited { audit, rows, ids, files, labels, classes, more, data: None, wrong: None, source: path.to_owned() })
 }
 
 /// Rows of probabilities.

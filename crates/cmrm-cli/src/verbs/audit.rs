@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use cmrm::audit::{AuditConfig, Filter, ScoreMethod};
+use cmrm_data::Features;
+use cmrm_run::RunDir;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -13,6 +15,7 @@ use crate::audit::{Audited, Folds, from_folds, from_probabilities, from_run};
 use crate::config;
 use crate::failure::{FINDINGS, Failure, Result};
 use crate::outputs::{OutFile, Outputs};
+use crate::run_data;
 use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
@@ -38,6 +41,12 @@ pub struct AuditArgs {
     /// Write all rows, most suspicious first, to a .csv, .tsv or .parquet file.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Add the data's own columns to --out, for an audit of a run on a table.
+    #[arg(long, requires = "out", conflicts_with_all = ["folds", "pred_probs"])]
+    pub columns: bool,
+    /// With --columns: where the run's data is now, if it has moved.
+    #[arg(long, value_name = "FILE|NAME", requires = "columns")]
+    pub data: Option<String>,
     /// Number of suspects to show.
     #[arg(long, default_value_t = 10)]
     pub top: usize,
@@ -98,7 +107,9 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
             Err(Failure::input(format!("{data}: a file; add --folds K to audit data, or name the folder of a run")))
         }
         (Some(run), None, _) => {
-            if args.read != ReadArgs::default() || args.model != ModelArgs::default() {
+            let rest = ReadArgs { cache: None, ..args.read.clone() };
+            let takes_no_flags = if args.columns { rest } else { args.read.clone() };
+            if takes_no_flags != ReadArgs::default() || args.model != ModelArgs::default() {
                 return Err(Failure::input(format!(
                     "{run}: an audit of a run takes no flags for reading or training; add --folds K to cross-fit a data \
                      set, or leave them out"
@@ -110,8 +121,23 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
                      margins, so leave them out"
                 )));
             }
-            let out = claim(&mut Outputs::default().reads_run(Path::new(run)))?;
-            Ok((from_run(Path::new(run))?, out))
+            let mut outputs = Outputs::default().reads_run(Path::new(run));
+            if !args.columns {
+                let out = claim(&mut outputs)?;
+                return Ok((from_run(Path::new(run))?, out));
+            }
+            let (opened, info) = RunDir::open(Path::new(run))?;
+            let config = run_data::settings(&opened, args.data.as_deref())?;
+            let cache = args.read.cache.as_deref();
+            let out = claim(&mut outputs.reads_settings(&config, None, cache))?;
+            let Features::Table(table) = run_data::read(&config, &info, cache)?.loaded.train.features else {
+                return Err(Failure::input(format!(
+                    "--columns: {} is an array, whose columns have no names; leave out the flag and look rows up by their \
+                     number",
+                    config.data
+                )));
+            };
+            Ok((Audited { data: Some(table), ..from_run(Path::new(run))? }, out))
         }
         (None, _, Some(probabilities)) => {
             let rest = ReadArgs { labels: None, ..args.read.clone() };

@@ -7,19 +7,16 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clap::Args;
 use cmrm_data::Fingerprint;
-use cmrm_fit::Prepared;
 use cmrm_report::Card;
 use cmrm_review::{Item, Server, Source, Store};
 use cmrm_run::decision::{Action, Basis, csv};
-use cmrm_run::names::{CARDS, DECISIONS, MARGINS, SETTINGS};
+use cmrm_run::names::{CARDS, DECISIONS, MARGINS};
 use cmrm_run::{Cards, MANY_COLUMNS, RunDir, RunInfo, RunKind};
 use serde_json::json;
 
-use crate::config;
 use crate::failure::{Failure, INTERRUPTED, Result};
-use crate::load::load;
 use crate::outputs::Outputs;
-use crate::progress::stop_at_interrupt;
+use crate::run_data::{self, RunData};
 use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
@@ -51,26 +48,12 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     if info.kind == RunKind::Images {
         return review_images(&run, &info, args, terminal);
     }
-    let mut config = config::read(&run.file(SETTINGS))?;
-    if let Some(data) = &args.data {
-        config.data.clone_from(data);
-    }
+    let config = run_data::settings(&run, args.data.as_deref())?;
     let reads = Outputs::default().reads_settings(&config, None, args.cache.as_deref());
     reads.run("decisions go to", run.path())?;
-    let loaded = load(&config, args.cache.as_deref()).map_err(|failure| {
-        Failure::input(format!("{failure}; the review needs the data of the run: if it has moved, name it with --data"))
-    })?;
-    let prepared = Prepared::new(&config, &loaded, &stop_at_interrupt())?;
+    let RunData { loaded, train } = run_data::read(&config, &info, args.cache.as_deref())?;
     let fingerprint = Fingerprint::of_rows(&loaded.train).map(|fingerprint| fingerprint.0);
     let (title, raw) = (loaded.name, loaded.train);
-    let train = prepared.train.data;
-    if Fingerprint::of(&train).0 != info.fingerprint {
-        return Err(Failure::input(format!(
-            "{}: not the data that the run was trained on (the fingerprints differ); name the right file with --data, or \
-             fit again",
-            config.data
-        )));
-    }
     let rows = run.read_rows(&info)?;
     let cards = Cards::new(raw, Cow::Owned(train), Cow::Owned(rows))?;
     let cards = Rows { title, classes: info.classes.clone(), suspects: cards.suspects(), cards, fingerprint };

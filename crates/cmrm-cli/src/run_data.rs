@@ -1,0 +1,44 @@
+//! The data that a run was trained on, read again.
+
+use std::path::Path;
+
+use cmrm_data::{Dataset, Fingerprint};
+use cmrm_fit::{FitConfig, Loaded, Prepared};
+use cmrm_run::names::SETTINGS;
+use cmrm_run::{RunDir, RunInfo};
+
+use crate::config;
+use crate::failure::{Failure, Result};
+use crate::load::load;
+use crate::progress::stop_at_interrupt;
+
+/// The data as it was read, and the training rows that were made of it.
+pub struct RunData {
+    pub loaded: Loaded,
+    pub train: Dataset,
+}
+
+/// The settings of a run, with the place that its data has moved to.
+pub fn settings(run: &RunDir, moved_to: Option<&str>) -> Result<FitConfig> {
+    let mut config = config::read(&run.file(SETTINGS))?;
+    if let Some(data) = moved_to {
+        data.clone_into(&mut config.data);
+    }
+    Ok(config)
+}
+
+/// Reads the data, and refuses what the run was not trained on.
+pub fn read(config: &FitConfig, info: &RunInfo, cache: Option<&Path>) -> Result<RunData> {
+    let loaded = load(config, cache).map_err(|failure| {
+        Failure::input(format!("{failure}; the data of the run is needed: if it has moved, name it with --data"))
+    })?;
+    let train = Prepared::new(config, &loaded, &stop_at_interrupt())?.train.data;
+    if Fingerprint::of(&train).0 != info.fingerprint {
+        return Err(Failure::input(format!(
+            "{}: not the data that the run was trained on (the fingerprints differ); name the right file with --data, or \
+             fit again",
+            config.data
+        )));
+    }
+    Ok(RunData { loaded, train })
+}
