@@ -1,7 +1,6 @@
 """How accurate a linear model is by clean labels where some that it learned from are wrong. Called by `linear`."""
 
 import argparse
-import csv
 import pathlib
 import sys
 import warnings
@@ -10,66 +9,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import cmrm
-
-SHARES = [0.0, 0.2, 0.4]
-
-
-def tables(folder, seed):
-    """Three fifths of the rows train, at most 3,000; the others test, at most 5,000."""
-    import pandas as pd
-    from sklearn.compose import make_column_transformer
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    for path in sorted((folder / "tables").glob("*.csv")):
-        table = pd.read_csv(path)
-        y = pd.factorize(table.pop("class"), sort=True)[0]
-        numbers = table.select_dtypes("number").columns
-        encoder = make_column_transformer(
-            (StandardScaler(), list(numbers)),
-            (OneHotEncoder(handle_unknown="ignore", sparse_output=False), list(table.columns.difference(numbers))),
-        )
-        order = np.random.default_rng(seed).permutation(len(y))
-        train, test = np.split(order, [min(3000, int(0.6 * len(y)))])
-        x = encoder.fit_transform(table.iloc[train]).astype(np.float32)
-        new = encoder.transform(table.iloc[test[:5000]]).astype(np.float32)
-        yield path.stem, x, y[train], new, y[test[:5000]], planted(y[train], seed)
-
-
-def questions(folder, seed):
-    """Sentence embeddings of unit length."""
-    path = folder / "text/trec.minilm.npz"
-    if path.exists():
-        x, y, new, clean = (np.load(path)[name] for name in "AyBt")
-        yield "trec", x.astype(np.float32), y, new.astype(np.float32), clean, planted(y, seed)
-
-
-def features(folder, seed):
-    """Ten thousand rows of frozen features, with the labels that people gave: the first of three, and the worst."""
-    if (folder / "cifar-n/cifar10n.csv").exists():
-        part = folder / "features"
-        x = np.concatenate([np.load(part / f"cifar10.lite2.train{half}.npy") for half in (0, 1)])
-        y, new = np.load(part / "cifar10.train-labels.npy"), np.load(part / "cifar10.lite2.test.npy")
-        people = list(csv.DictReader(open(folder / "cifar-n/cifar10n.csv")))
-        rows = np.random.default_rng(seed).permutation(len(y))[:10_000]
-        given = {0.2: "random_label1", 0.4: "worse_label"}
-
-        def labels(share):
-            return y[rows] if share == 0 else np.array([int(people[row][given[share]]) for row in rows])
-
-        clean = np.load(part / "cifar10.test-labels.npy")
-        yield "cifar10n", x[rows].astype(np.float32), y[rows], new.astype(np.float32), clean, labels
-
-
-def planted(y, seed):
-    """Labels moved to another class, each other class alike. Two classes: 35 % at most, as half would be no labels."""
-    binary = len(np.unique(y)) == 2
-
-    def labels(share):
-        share = min(share, 0.35) if binary else share
-        return np.asarray(cmrm.inject_noise(y, f"symmetric:{share}", seed=seed).labels) if share else y
-
-    return labels
-
+from noisy_sets import SHARES, features, questions, tables
 
 def methods(arguments):
     made = {"LogisticRegression": lambda *_: LogisticRegression(max_iter=1000)}

@@ -12,7 +12,10 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 import cmrm
-from linear import SHARES, questions, tables
+from noisy_sets import SHARES, features, questions, tables, uci
+
+
+KINDS = {"tables": tables, "questions": questions, "features": features, "uci": uci}
 
 
 def methods():
@@ -30,6 +33,8 @@ def methods():
 
     return {
         "cmrm": lambda seed: cmrm.CMRMClassifier(random_state=seed),
+        "cmrm, network": lambda seed: cmrm.CMRMClassifier(model="mlp", random_state=seed),
+        "cmrm, linear": lambda seed: cmrm.CMRMClassifier(model="linear", random_state=seed),
         "cmrm.Robust(LightGBM)": lambda seed: cmrm.Robust(boosting(seed), random_state=seed),
         "LightGBM": boosting,
         "cleanlab, LightGBM": lambda seed: cleaned(boosting(seed, n_estimators=50), seed),
@@ -56,11 +61,11 @@ def found_wrong(model, wrong):
 
 def measure(arguments):
     made = methods()
-    wanted = arguments.methods.split(",") if arguments.methods else list(made)
+    wanted = arguments.methods.split(";") if arguments.methods else list(made)
     done = {tuple(one[key] for key in ("set", "seed", "share", "method")) for one in read(arguments.out)}
     with open(arguments.out, "a") as out:
         for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
-            for kind in (tables, questions):
+            for kind in (KINDS[kind] for kind in arguments.kinds.split(",")):
                 for name, x, y, new, clean, labels in kind(arguments.data, seed):
                     if arguments.sets and name not in arguments.sets.split(","):
                         continue
@@ -85,15 +90,18 @@ def read(path):
 
 def report(path):
     found = pd.DataFrame(read(path), columns=["set", "seed", "share", "method", "accuracy", "seconds", "auroc", "precision"])
-    for title, part in (("tables", found[found["set"] != "trec"]), ("trec", found[found["set"] == "trec"])):
+    alone = ("trec", "cifar10n", "adult", "spambase", "credit")
+    for title in ("tables", *alone):
+        part = found[~found["set"].isin(alone) if title == "tables" else found["set"] == title]
         if part.empty:
             continue
         cells = part.pivot_table(index=["set", "seed", "share"], columns="method", values="accuracy").dropna() * 100
         means = cells.groupby("share").mean().T
         means["seconds"] = part.groupby("method").seconds.mean()
-        peers = cells[[name for name in cells if not name.startswith("cmrm")]].max(axis=1)
-        behind = cells.sub(peers, axis=0)
-        means["to best peer"], means["worst"] = behind.mean(), behind.min()
+        peers = [name for name in cells if not name.startswith("cmrm")]
+        if peers:
+            behind = cells.sub(cells[peers].max(axis=1), axis=0)
+            means["to best peer"], means["worst"] = behind.mean(), behind.min()
         if part.auroc.notna().any():
             audits = part[part.share == 0.2].groupby("method")[["auroc", "precision"]].mean()
             means = means.join(audits)
@@ -108,8 +116,9 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--sets", default="", help="names")
-    parser.add_argument("--methods", default="", help="names")
+    parser.add_argument("--kinds", default="tables,questions", help="of " + ", ".join(KINDS))
+    parser.add_argument("--sets", default="", help="names; all of these kinds without it")
+    parser.add_argument("--methods", default="", help="names, with semicolons between them; all without it")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     measure(arguments)

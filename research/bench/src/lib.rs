@@ -3,6 +3,7 @@
 
 mod clock;
 mod linear_step;
+pub mod noisy;
 pub mod npy;
 pub mod scores;
 pub mod sets;
