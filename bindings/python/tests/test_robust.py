@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, RepeatedStratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -251,8 +251,13 @@ def test_the_more_labels_are_in_doubt_the_more_the_copies_vote(noisy):
         mean = sum(share * voter.predict_proba(X) for voter, share in model.voters_)
         np.testing.assert_allclose(model.predict_proba(X), mean)
         assert (model.predict(X) == model.classes_[mean.argmax(axis=1)]).all()
-        assert len(model.voters_) == 2 + 2 * 10
+        # Two fits of all rows, and the copies of the second round: those of the first have learned without weights.
+        assert len(model.voters_) == 2 + 10
     assert shares["clean"] < shares["noisy"]
+    assert len(Robust(DecisionTreeClassifier(random_state=0)).fit(X, labels).voters_) == 2 + 2 * 10
+    assert len(Robust(DecisionTreeClassifier(random_state=0), rounds=1).fit(X, labels).voters_) == 1
+    own_splits = Robust(DecisionTreeClassifier(random_state=0), cv=KFold(5), rounds=2).fit(X, labels)
+    assert len(own_splits.voters_) == 2
     alone = Robust(DecisionTreeClassifier(random_state=0), rounds=2, vote=False).fit(X, labels)
     assert alone.voters_ == [(alone.estimator_, 1.0)]
     assert (alone.predict(X) == alone.estimator_.predict(X)).all()

@@ -49,7 +49,7 @@ fn the_vote_is_as_good_as_its_best_learner_on_rows_that_it_has_not_seen() {
     let found = brier_score(base, &labels, None, 3);
     assert!(outcome.members.len() > 1, "{:?}", outcome.members);
     let (weighed, first): (Vec<_>, Vec<_>) =
-        outcome.members.iter().partition(|member| member.name.ends_with("weighed"));
+        outcome.members.iter().partition(|member| member.name.ends_with("weighted"));
     for member in &first {
         assert!(found <= member.brier, "{found} against {member:?}");
     }
@@ -146,8 +146,9 @@ fn what_a_vote_needs_in_memory_is_its_own() {
         let refused = need.check(room(0)).unwrap_err().to_string();
         assert!(refused.contains(part) && !refused.contains("optimiser"), "{model:?}: {refused}");
         if model == ModelKind::Kernel {
-            // Eight machines and four means, 240 rows compared with each other, and their columns in the units of the data.
-            let bytes = 4 * (12 * 240 * 3 + 240 * 240 + 240 * 3);
+            // Eight machines and four means, 240 rows compared with each other, their columns in the units of the data, and the
+            // landmarks of both rounds.
+            let bytes = 4 * (12 * 240 * 3 + 240 * 240 + 240 * 3 + 2 * 8 * 240 * 3);
             assert!(need.check(room(bytes)).is_ok() && need.check(room(bytes - 1)).is_err());
         }
     }
@@ -175,4 +176,22 @@ fn columns_of_one_unit_are_compared_in_it() {
     assert_eq!(share_as_given(of_one), 0.0);
     let found = share_as_given(values);
     assert!(found > 0.5, "{found}");
+}
+
+#[test]
+fn labels_are_in_doubt_where_nearly_half_of_two_classes_are_wrong() {
+    let mut rng = Rng::new(11, 0);
+    let (mut values, mut labels, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..800 {
+        let x = 0.5 * rng.normal() + if row % 2 == 0 { 2.0 } else { -2.0 };
+        values.extend([x as f32, rng.normal() as f32, rng.normal() as f32]);
+        wrong.push(rng.uniform() < 0.4);
+        labels.push(u32::from(x > 0.0) ^ u32::from(wrong[wrong.len() - 1]));
+    }
+    let weights = fit(ModelKind::Auto, &loaded(values, &labels, None)).training_rows.weight;
+    let mean = |of: bool| {
+        let of = || weights.iter().zip(&wrong).filter(|(_, wrong)| **wrong == of);
+        of().map(|(weight, _)| weight).sum::<f32>() / of().count() as f32
+    };
+    assert!(mean(true) < 0.4 && mean(false) > 0.6, "{} and {}", mean(true), mean(false));
 }

@@ -115,12 +115,12 @@ pub struct ArmSummary {
 }
 
 /// Ends the names of learners that were trained with weights.
-pub const WEIGHED: &str = ", weighed";
+pub const WEIGHTED: &str = ", weighted";
 
 /// What one learner of a vote is worth, by the observed labels of rows that it had not seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MemberSummary {
-    /// Its name; that of one that was trained with weights ends in [`WEIGHED`].
+    /// Its name; that of one that was trained with weights ends in [`WEIGHTED`].
     pub name: String,
     /// How much its probabilities count in the vote; the shares of all add up to one.
     pub share: f64,
@@ -206,10 +206,10 @@ impl FitSummary {
             [style.value(&member.name), share, format!("{:.4}", member.accuracy), format!("{:.4}", member.brier)]
         };
         write_rows(out, style, &head, &self.members.iter().map(row).collect::<Vec<_>>());
-        if self.members.iter().any(|member| member.name.ends_with(WEIGHED)) {
+        if self.members.iter().any(|member| member.name.ends_with(WEIGHTED)) {
             out.push_str(
-                "\nWeighed learners were trained with doubtful rows counting less. Their figures flatter: the weights know \
-                 these labels.\n",
+                "\nLearners marked weighted were trained again with doubtful rows counting less. Their figures are too good: \
+                 the weights were computed from the same labels.\n",
             );
         }
     }

@@ -1,5 +1,7 @@
 //! Nearest neighbours: the shares of the classes among the rows nearest to one.
 
+use std::sync::Arc;
+
 use cmrm::Matrix;
 use cmrm::error::{check_labels, check_length, check_parameter, check_row_weights};
 use rayon::prelude::*;
@@ -20,7 +22,8 @@ pub struct Neighbours {
     inputs: usize,
     classes: usize,
     count: usize,
-    rows: Vec<f32>,
+    /// Shared by those that differ in `count` alone.
+    rows: Arc<[f32]>,
     labels: Vec<u32>,
     weights: Vec<f32>,
 }
@@ -61,7 +64,7 @@ impl Neighbours {
             inputs: examples.x.columns(),
             classes,
             count: most,
-            rows: examples.x.values().to_vec(),
+            rows: examples.x.values().into(),
             labels: examples.labels.to_vec(),
             weights: examples.row_weights.map_or_else(|| vec![1.0; rows], <[f32]>::to_vec),
         };
@@ -166,7 +169,7 @@ impl Neighbours {
         if let Some(at) = rows.iter().position(|value: &f32| !value.is_finite()) {
             return Err(cmrm::Error::non_finite("feature", at / inputs, at % inputs, f64::from(rows[at])).into());
         }
-        Ok(Neighbours { inputs, classes, count, rows, labels, weights })
+        Ok(Neighbours { inputs, classes, count, rows: rows.into(), labels, weights })
     }
 }
 

@@ -110,24 +110,26 @@ fn sets(path: &str) -> Result<Vec<(String, Rows)>> {
 
 /// Rows to learn from, with noise, and rows to test on.
 fn draw(name: &str, rows: &Rows, rate: f64, seed: u64) -> Result<Loaded> {
-    let (mut train, test) = match rows {
-        Rows::Apart(train, test) => (train.clone(), test.clone()),
+    let encode =
+        |rows: &Input| -> Result<Vec<String>> { Ok(rows.encode_labels(&LabelOptions::default())?.labels.classes) };
+    let (mut train, test, classes) = match rows {
+        Rows::Apart(train, test) => (train.clone(), test.clone(), encode(train)?),
         Rows::Together(all) => {
             let order = Rng::new(seed, SPLIT_STREAM).permutation(all.features.rows());
             let (learn, rest) = order.split_at(TRAIN_ROWS.min(order.len() * 3 / 5));
-            (all.gather(learn)?, all.gather(&rest[..TEST_ROWS.min(rest.len())])?)
+            (all.gather(learn)?, all.gather(&rest[..TEST_ROWS.min(rest.len())])?, encode(all)?)
         }
     };
-    let classes = corrupt(&mut train, rate, seed)?;
+    corrupt(&mut train, &classes, rate, seed)?;
     Ok(Loaded { test: Some(test), classes: Some(classes), ..Loaded::new(name, train) })
 }
 
-/// Makes labels wrong. Returns the classes in the order of the indices.
-fn corrupt(rows: &mut Input, rate: f64, seed: u64) -> Result<Vec<String>> {
-    let labels = rows.encode_labels(&LabelOptions::default())?.labels;
-    let rate = if labels.classes.len() == 2 { rate.min(MOST_OF_TWO_CLASSES) } else { rate };
-    let wrong = symmetric(&labels.indices, labels.classes.len(), Rate::new(rate)?, seed)?.labels;
-    let values = Values::Categorical { codes: wrong, levels: labels.classes.clone() };
-    rows.labels = Some(Column::new("class", values));
-    Ok(labels.classes)
+/// Makes labels wrong.
+fn corrupt(rows: &mut Input, classes: &[String], rate: f64, seed: u64) -> Result<()> {
+    let known = LabelOptions { classes: Some(classes.to_vec()), ..LabelOptions::default() };
+    let labels = rows.encode_labels(&known)?.labels.indices;
+    let rate = if classes.len() == 2 { rate.min(MOST_OF_TWO_CLASSES) } else { rate };
+    let codes = symmetric(&labels, classes.len(), Rate::new(rate)?, seed)?.labels;
+    rows.labels = Some(Column::new("class", Values::Categorical { codes, levels: classes.to_vec() }));
+    Ok(())
 }

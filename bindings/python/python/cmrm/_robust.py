@@ -52,8 +52,9 @@ class Robust(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         scikit-learn. Halves and folds deal out the rows of each class evenly, so that rare classes work too; the only
         row of a class always trains and is not judged
     rounds : how often rows are judged; from the second round on by copies that are themselves fitted with weights
-    vote : whether predictions are the mean of ``estimator_``, that of the round before, and the copies of both rounds; if
-        not they are those of ``estimator_``, some twenty times as fast and less accurate where many labels are wrong
+    vote : whether the class with the largest mean probability is predicted, over ``estimator_``, that of the round before and
+        the weighted copies of both rounds; if not, predictions are those of ``estimator_``: about twenty times faster,
+        less accurate where many labels are wrong. Splits of one's own (``cv``) have no voting copies
     temperature : width of the filter: the smaller, the closer to keeping or dropping a row; None takes 0.1
     random_state : seed of the splits, and of the estimator where its own ``random_state`` is None: a whole number, a
         NumPy generator, or None for a random one
@@ -145,7 +146,8 @@ class Robust(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 weights *= given
             if left == 0 or (self.vote and left < VOTING_ROUNDS):
                 whole_fits.append(fits.fit(None, weights))
-                copies += judges
+                # The judges of the first round have learned from the labels as they are.
+                copies += judges if left < rounds - 1 else []
         self.sample_weight_ = weights
         self.label_issues_ = audit(y, self.out_of_fold_, classes=self.classes_)
         self.margins_ = self.label_issues_["margin"]
@@ -157,9 +159,10 @@ class Robust(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """The share of the copies grows with the doubt; without any, all fits of all rows are the same."""
         if not self.vote or doubt == 0:
             return [(self.estimator_, 1.0)]
-        # A copy that has seen half of the rows wants a row's kernel with that half.
-        pairwise = get_tags(self._wrapped()).input_tags.pairwise
-        of_copies = doubt if copies and not pairwise else 0.0
+        # A copy that has seen half of the rows wants a row's kernel with that half; other people's splits may be very many,
+        # or very uneven.
+        alike = self.cv is None or isinstance(self.cv, (int, np.integer))
+        of_copies = doubt if copies and alike and not get_tags(self._wrapped()).input_tags.pairwise else 0.0
         shares = [(fit, (1 - of_copies) / len(whole_fits)) for fit in whole_fits]
         return shares + [(copy, of_copies / len(copies)) for copy in copies if of_copies > 0]
 
@@ -177,7 +180,7 @@ class Robust(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         random = np.random.default_rng(seed)
         return (split for _ in range(times) for split in _deal(codes, folds, random))
 
-    # Prediction is the estimator's
+    # Prediction
 
     def _asked(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -201,7 +204,9 @@ class Robust(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return sum(share * among_classes(voter, X, self.classes_) for voter, share in self.voters_ if share > 0)
 
     def _decides_alone(self) -> bool:
-        return not self.vote and hasattr(getattr(self, "estimator_", None) or self._wrapped(), "decision_function")
+        fitted = getattr(self, "voters_", None)
+        alone = not self.vote if fitted is None else len(fitted) == 1
+        return alone and not self.vote and hasattr(fitted[0][0] if fitted else self._wrapped(), "decision_function")
 
     @available_if(_decides_alone)
     def decision_function(self, X: Any) -> np.ndarray:

@@ -28,7 +28,7 @@ pub struct Audited {
     pub classes: Vec<String>,
     /// Further columns, by name.
     pub more: Vec<(&'static str, Vec<f64>)>,
-    /// All rows of the data, whose columns are wanted too.
+    /// The rows as they are in the data, where its columns are wanted too.
     pub data: Option<Table>,
     /// Whether the label is truly wrong, where that is known.
     pub wrong: Option<Vec<bool>>,
@@ -69,8 +69,7 @@ impl Audited {
             columns.push(Column::numeric(*name, order().map(|at| values[at]).collect()));
         }
         columns.push(Column::numeric("rank", (0..self.rows.len()).map(|rank| rank as f64).collect()));
-        let places: Vec<usize> = order().map(|at| self.rows[at] as usize).collect();
-        let data = self.data.as_ref().map(|data| data.gather(&places)).transpose()?;
+        let data = self.data.as_ref().map(|data| data.gather(&order().collect::<Vec<_>>())).transpose()?;
         for column in data.iter().flat_map(Table::columns) {
             let mut column = column.clone();
             // A name that the audit has already is not the data's alone.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use cmrm::audit::{AuditConfig, Filter, ScoreMethod};
 use cmrm_data::Features;
-use cmrm_run::RunDir;
+use cmrm_run::{RunDir, RunKind};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::audit::{Audited, Folds, from_folds, from_probabilities, from_run};
 use crate::config;
 use crate::failure::{FINDINGS, Failure, Result};
 use crate::outputs::{OutFile, Outputs};
-use crate::run_data;
+use crate::run_data::{self, RunData};
 use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
@@ -107,9 +107,9 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
             Err(Failure::input(format!("{data}: a file; add --folds K to audit data, or name the folder of a run")))
         }
         (Some(run), None, _) => {
-            let rest = ReadArgs { cache: None, ..args.read.clone() };
-            let takes_no_flags = if args.columns { rest } else { args.read.clone() };
-            if takes_no_flags != ReadArgs::default() || args.model != ModelArgs::default() {
+            let cache = args.read.cache.clone().filter(|_| !args.columns);
+            let refused = ReadArgs { cache, ..args.read.clone() };
+            if refused != ReadArgs::default() || args.model != ModelArgs::default() {
                 return Err(Failure::input(format!(
                     "{run}: an audit of a run takes no flags for reading or training; add --folds K to cross-fit a data \
                      set, or leave them out"
@@ -127,17 +127,23 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
                 return Ok((from_run(Path::new(run))?, out));
             }
             let (opened, info) = RunDir::open(Path::new(run))?;
+            if info.kind == RunKind::Images {
+                return Err(Failure::input(format!("{run}: a run on images has no columns; leave out --columns")));
+            }
             let config = run_data::settings(&opened, args.data.as_deref())?;
             let cache = args.read.cache.as_deref();
             let out = claim(&mut outputs.reads_settings(&config, None, cache))?;
-            let Features::Table(table) = run_data::read(&config, &info, cache)?.loaded.train.features else {
+            let RunData { loaded, train } = run_data::read(&config, &info, cache)?;
+            let Features::Table(table) = loaded.train.features else {
                 return Err(Failure::input(format!(
                     "--columns: {} is an array, whose columns have no names; leave out the flag and look rows up by their \
                      number",
                     config.data
                 )));
             };
-            Ok((Audited { data: Some(table), ..from_run(Path::new(run))? }, out))
+            // Where the rows are now: those without a label may have come or gone.
+            let places: Vec<usize> = train.rows.iter().map(|&row| row as usize).collect();
+            Ok((Audited { data: Some(table.gather(&places)?), ..from_run(Path::new(run))? }, out))
         }
         (None, _, Some(probabilities)) => {
             let rest = ReadArgs { labels: None, ..args.read.clone() };

@@ -10,6 +10,11 @@ use super::task::{Learned, Task};
 /// Most votes that are cast; a learner may have several of them.
 pub(super) const VOTES: usize = 8;
 
+/// One row in so many is one that the vote is sure of.
+const SURE: usize = 10;
+/// Most of the probability that noise may be taken to spread over all classes.
+const MOST_FLOOR: f32 = 0.9;
+
 /// The choice among the learners of a round.
 pub(super) struct Chosen {
     /// All of them.
@@ -31,9 +36,33 @@ impl Chosen {
         let voting = learned.into_iter().enumerate().filter_map(|(place, one)| {
             let share = count(place)? as f64 / all as f64;
             let worth = worth(&one, share, labels, weights, classes);
-            Some((one, worth))
+            // Said for the last time; the second round needs the room.
+            Some((Learned { out_of_sample: Vec::new(), ..one }, worth))
         });
-        Chosen { settings, voting: voting.collect(), out_of_sample: found.out_of_sample }
+        let voting: Vec<(Learned, MemberSummary)> = voting.collect();
+        Chosen { settings, voting, out_of_sample: found.out_of_sample }
+    }
+
+    /// What the vote says of clean labels, out of sample. Noise gives every class a part of the probability, whatever the row: about
+    /// as much as the least likely class has where the vote is surest. With many wrong labels of two classes that is nearly all
+    /// of it, and with it no label would be in doubt.
+    pub fn of_clean_labels(&self, labels: &[u32], classes: usize) -> Vec<f32> {
+        let mut observed = vec![false; classes];
+        labels.iter().for_each(|&label| observed[label as usize] = true);
+        let of_observed = |row: &[f32]| {
+            row.iter().zip(&observed).filter(|(_, observed)| **observed).fold(1.0, |least, (p, _)| p.min(least))
+        };
+        let mut least: Vec<f32> = self.out_of_sample.chunks_exact(classes).map(of_observed).collect();
+        let sure = least.len() / SURE;
+        let (_, &mut floor, _) = least.select_nth_unstable_by(sure, f32::total_cmp);
+        let floor = floor.min(MOST_FLOOR / classes as f32);
+        let mut clean: Vec<f32> = self.out_of_sample.iter().map(|p| (p - floor).max(0.0)).collect();
+        for row in clean.chunks_exact_mut(classes) {
+            // Not zero: some class has more than the floor, which is less than an equal share.
+            let sum: f32 = row.iter().sum();
+            row.iter_mut().for_each(|p| *p /= sum);
+        }
+        clean
     }
 
     /// The settings of all learners of a family, if one of them votes.

@@ -5,8 +5,8 @@
 //! 2. Each is calibrated, since some speak of the observed labels and some of clean ones ([`cmrm_train::vote::Calibration`]),
 //!    and observed labels choose who votes, and how much each counts ([`cmrm_train::vote::choose`]).
 //! 3. The margins of that vote become weights of the rows ([`cmrm::envelope::out_of_sample_weights`]).
-//! 4. The families that vote are trained again with the weights, and observed labels choose again: with less noise to fear, more
-//!    flexible learners win. Both votes count alike: weights gain most where many labels are wrong, and the first vote keeps
+//! 4. The families that vote are trained again with the weights, and observed labels choose again among their settings: with less
+//!    noise to fear, more flexible ones win. Both votes count alike: weights gain most where many labels are wrong, and the first vote keeps
 //!    what they would cost where a class is just hard.
 
 mod chosen;
@@ -28,7 +28,7 @@ use setting::{Family, Setting};
 use cmrm::Matrix;
 use cmrm::envelope::{EnvelopeConfig, Fade, OUT_OF_SAMPLE, out_of_sample_weights};
 use cmrm_run::BASE;
-use cmrm_run::summary::{MemberSummary, WEIGHED};
+use cmrm_run::summary::{MemberSummary, WEIGHTED};
 use cmrm_train::Stop;
 use cmrm_train::train::ClassWeights;
 use cmrm_train::vote::Vote;
@@ -37,7 +37,7 @@ use self::chosen::Chosen;
 use self::clock::Clock;
 use self::copies::Copies;
 use self::task::{Learned, Task};
-use self::trees::Binned;
+use self::trees::{Binned, Rivals};
 use crate::FitOutcome;
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
@@ -79,7 +79,10 @@ impl Learners<'_> {
         }
         let mut learned = match (family, &self.binned) {
             (Family::Forest, Some(binned)) => trees::learn_forests(task, binned, settings, weights, stop),
-            (Family::Boosting, Some(binned)) => trees::learn_boosting(task, binned, settings, rivals, weights, stop),
+            (Family::Boosting, Some(binned)) => {
+                let rivals = Rivals { learned: rivals, own_weights: self.own_weights };
+                trees::learn_boosting(task, binned, settings, &rivals, weights, stop)
+            }
             (Family::Linear, _) => linear::learn(task, settings, weights, stop),
             (Family::Kernel, _) => kernel::learn(task, settings, weights, stop),
             (Family::Neighbours, _) => neighbours::learn(task, settings, weights, stop),
@@ -87,7 +90,10 @@ impl Learners<'_> {
             _ => Err(Error::Internal("trees without bins".into())),
         }?;
         let labels = &task.part().data.labels;
-        learned.iter_mut().for_each(|one| one.calibrate(labels, self.own_weights, task.classes));
+        for one in &mut learned {
+            stop.check()?;
+            one.calibrate(labels, self.own_weights, task.classes);
+        }
         Ok(learned)
     }
 }
@@ -176,8 +182,8 @@ fn vote(config: &FitConfig, rows: &Prepared, stop: &Stop, watch: &mut dyn Progre
     }
     let first = Chosen::among(first, labels, own_weights, classes);
     let envelope = EnvelopeConfig { fade: Some(FADE), ..OUT_OF_SAMPLE }.validate()?;
-    let judged = Matrix::new(&first.out_of_sample, classes)?;
-    let weighed = out_of_sample_weights(&envelope, judged, labels, own_weights)?;
+    let judged = first.of_clean_labels(labels, classes);
+    let weighed = out_of_sample_weights(&envelope, Matrix::new(&judged, classes)?, labels, own_weights)?;
 
     let mut again = Vec::new();
     // Where no label is in doubt, the second copies would be the first.
@@ -191,7 +197,12 @@ fn vote(config: &FitConfig, rows: &Prepared, stop: &Stop, watch: &mut dyn Progre
             }
             watch.step(families.len() + at, 2 * families.len(), family.name());
             let learn = |stop: &Stop| learners.learn(*family, &settings, &[], Some(&weights), stop);
-            again.extend(clock.within(LEARNING_SHARE, learn)?.into_iter().flatten());
+            let Some(learned) = clock.within(LEARNING_SHARE, learn)? else {
+                // Half of a vote that lacks its best learners would be worse than none.
+                again.clear();
+                break;
+            };
+            again.extend(learned);
         }
     }
     watch.step(2 * families.len(), 2 * families.len(), "");
@@ -202,7 +213,7 @@ fn vote(config: &FitConfig, rows: &Prepared, stop: &Stop, watch: &mut dyn Progre
     if !again.is_empty() {
         let again = Chosen::among(again, labels, own_weights, classes);
         out_of_sample.iter_mut().zip(&again.out_of_sample).for_each(|(p, again)| *p = 0.5 * (*p + again));
-        let (more_voters, more_members) = again.voters(&learners.task, WEIGHED);
+        let (more_voters, more_members) = again.voters(&learners.task, WEIGHTED);
         voters.extend(more_voters);
         members.extend(more_members);
         members.iter_mut().for_each(|member| member.share *= 0.5);

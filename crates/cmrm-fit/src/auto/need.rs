@@ -43,12 +43,16 @@ pub(crate) fn of_vote(config: &FitConfig, prepared: &Prepared) -> Need {
     let at_a_time = if copied { folds(rows).min(rayon::current_num_threads()) } else { 0 };
     let machine = KernelConfig { gammas: Vec::new(), ridges: Vec::new(), landmarks: LANDMARKS, seed: config.seed };
     let landmarks = if has(Family::Kernel) { machine.landmarks_of(rows.max(1)) } else { 0 };
+    // Neighbours of one scaling share their rows, and both rounds have their own; every machine has landmarks of its own.
+    let neighbours = if settings.iter().any(|setting| setting.family() == Family::Neighbours) { rows } else { 0 };
+    let remembered = 2 * (scalings.len() * neighbours + kernel::kept(machines, rows) * landmarks);
     let compared = usize::from(has(Family::Kernel) || has(Family::Neighbours));
     let codes = if has(Family::Forest) || has(Family::Boosting) { COPIES_OF_CODES } else { 0 };
     Need::new(prepared.split.all(), classes)
         .and("what every learner says of every row", &[kept + MEANS, rows, classes])
         .and("the kernel of all rows", &[landmarks, rows])
         .and("the columns in the units of the data", &[compared, rows, width])
+        .and("the rows that neighbours and kernel machines remember", &[remembered, width])
         .and("the columns as trees read them", &[codes, rows, width.div_ceil(size_of::<f32>())])
         .and("the leaves of forests", &[TREES, leaves, NUMBERS_OF_A_LEAF])
         .and("the classes of these leaves", &[TREES, mixed, classes])

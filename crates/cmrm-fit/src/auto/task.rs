@@ -7,7 +7,7 @@ use cmrm_train::tune::Folds;
 use cmrm_train::vote::{Calibration, Member};
 
 use super::scaling::{AsGiven, Scaling};
-use super::setting::{Setting, folds};
+use super::setting::{Family, Setting, folds};
 use crate::config::FitConfig;
 use crate::error::Result;
 use crate::part::Part;
@@ -58,7 +58,10 @@ impl<'a> Task<'a> {
         let drawn = Folds::deal(&data.labels, classes, folds(data.len()), config.seed)?;
         let fold = |at| Fold { train: drawn.training(at), held: drawn.held(at) };
         let folds = (0..drawn.len()).map(fold).collect();
-        Ok(Task { config, rows, classes, folds, as_given: AsGiven::new(&rows.preprocess, data) })
+        let compares = |family: &Family| matches!(family, Family::Kernel | Family::Neighbours);
+        let compared = Family::of(config.model()).iter().any(compares);
+        let as_given = if compared { AsGiven::new(&rows.preprocess, data) } else { None };
+        Ok(Task { config, rows, classes, folds, as_given })
     }
 
     /// The ways in which the columns can be read.

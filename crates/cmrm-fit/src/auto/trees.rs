@@ -62,7 +62,7 @@ pub(super) fn learn_boosting(
     task: &Task<'_>,
     binned: &Binned,
     settings: &[Setting],
-    rivals: &[Learned],
+    rivals: &Rivals<'_>,
     weights: Option<&[f32]>,
     stop: &Stop,
 ) -> Result<Vec<Learned>> {
@@ -76,9 +76,9 @@ pub(super) fn learn_boosting(
     let most = rounds.iter().copied().max().unwrap_or(1);
     let one = |fold: &Fold| boost(task, binned, &rounds, fold, weights, stop);
     let mut folds = Vec::with_capacity(task.folds.len());
-    if !rivals.is_empty() && codes_read(&task.part().data, most) > COSTLY_CODES {
+    if !rivals.learned.is_empty() && codes_read(&task.part().data, most) > COSTLY_CODES {
         let copies = one(&task.folds[0])?;
-        if !is_asked(task, &task.folds[0], rivals, &copies) {
+        if !rivals.ask(task, &task.folds[0], &copies) {
             return Ok(Vec::new());
         }
         folds.push(copies);
@@ -127,22 +127,32 @@ fn boost(
     copies.collect()
 }
 
-/// Whether one of the copies of a fold would vote beside its rivals, by the observed labels of the fold.
-fn is_asked(task: &Task<'_>, fold: &Fold, rivals: &[Learned], copies: &[(Member, Vec<f32>)]) -> bool {
-    let classes = task.classes;
-    let labels: Vec<u32> = fold.held.iter().map(|&row| task.part().data.labels[row]).collect();
-    let of_rival = |one: &Learned| -> Vec<f32> {
-        fold.held.iter().flat_map(|&row| &one.out_of_sample[row * classes..(row + 1) * classes]).copied().collect()
-    };
-    let calibrated = |(_, said): &(Member, Vec<f32>)| {
-        let mut said = said.clone();
-        Calibration::fit(&said, &labels, None, classes).apply(&mut said, classes);
-        said
-    };
-    let said: Vec<Vec<f32>> = rivals.iter().map(of_rival).chain(copies.iter().map(calibrated)).collect();
-    let candidates: Vec<&[f32]> = said.iter().map(Vec::as_slice).collect();
-    let chosen = choose(&candidates, &labels, None, classes, VOTES);
-    chosen.votes.iter().any(|&(place, _)| place >= rivals.len())
+/// The learners that were trained before.
+pub(super) struct Rivals<'a> {
+    pub learned: &'a [Learned],
+    /// What the rows count, whatever their labels.
+    pub own_weights: Option<&'a [f32]>,
+}
+
+impl Rivals<'_> {
+    /// Whether one of the copies of a fold would vote beside them, by the observed labels of the fold.
+    fn ask(&self, task: &Task<'_>, fold: &Fold, copies: &[(Member, Vec<f32>)]) -> bool {
+        let classes = task.classes;
+        let labels: Vec<u32> = fold.held.iter().map(|&row| task.part().data.labels[row]).collect();
+        let weights = at(self.own_weights, &fold.held);
+        let of_rival = |one: &Learned| -> Vec<f32> {
+            fold.held.iter().flat_map(|&row| &one.out_of_sample[row * classes..(row + 1) * classes]).copied().collect()
+        };
+        let calibrated = |(_, said): &(Member, Vec<f32>)| {
+            let mut said = said.clone();
+            Calibration::fit(&said, &labels, weights.as_deref(), classes).apply(&mut said, classes);
+            said
+        };
+        let said: Vec<Vec<f32>> = self.learned.iter().map(of_rival).chain(copies.iter().map(calibrated)).collect();
+        let candidates: Vec<&[f32]> = said.iter().map(Vec::as_slice).collect();
+        let chosen = choose(&candidates, &labels, weights.as_deref(), classes, VOTES);
+        chosen.votes.iter().any(|&(place, _)| place >= self.learned.len())
+    }
 }
 
 /// How trees read the features that come of the columns: numbers whose missing cells are flagged, and names.

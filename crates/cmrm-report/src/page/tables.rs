@@ -31,8 +31,8 @@ pub(super) fn comparison(report: &Report) -> String {
     let fair = match report.members.is_empty() {
         true => "Both arms saw the same rows in the same order and differ only in the envelope. ",
         false => {
-            "The base arm learned from the labels as they are. The envelope arm adds copies of the same learners, trained with \
-             rows weighed by their margins, which come from models that had not seen the row. "
+            "The base arm learned from the labels as they are. The envelope arm adds learners that were trained with \
+             doubtful rows counting less; the doubt comes from models that had not seen the row. "
         }
     };
     let mut out = format!(
@@ -81,8 +81,8 @@ pub(super) fn members(report: &Report) -> String {
     }
     let mut out = String::from(
         "<p>The prediction is the mean of the learners' probabilities, weighed by their shares. Each learner is judged by the \
-         observed labels of rows that it had not seen. Weighed learners were trained with doubtful rows counting less; their \
-         figures flatter, since the weights know these labels.</p>\n\
+         observed labels of rows that it had not seen. Learners marked <em>weighted</em> were trained again with \
+         doubtful rows counting less; their figures are too good, since the weights were computed from the same labels.</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Learners of the vote\"><table>\n<thead><tr>\
          <th scope=\"col\">learner</th><th scope=\"col\" class=\"n\">share of the vote</th>\
          <th scope=\"col\" class=\"n\">accuracy</th><th scope=\"col\" class=\"n\">Brier score</th></tr></thead>\n<tbody>\n",

@@ -1,5 +1,5 @@
 //! Boosting on noisy labels: the loss alone, the envelope in its gradients, and the envelope as weights from out-of-sample
-//! margins (`--model boosting`).
+//! margins (`--model boosting`). The first two read flags of names as numbers, the last as names.
 //!
 //!     boosting_forms PATH... [--seeds N] [--first-seed N]
 //!
@@ -39,21 +39,21 @@ fn measure(loaded: &Loaded, seed: u64) -> Result<[f64; 5]> {
     let (test, _) = outcome.rows.test.as_ref().ok_or("no test rows")?;
     let weighed = outcome.envelope_arm()?.model.predict(test.matrix()?)?;
     let mut plain = CrossEntropy::new(&train.labels, classes, None)?;
-    let [long, short] = boost(&train, test, &mut plain)?;
+    let [long, short] = boost(&train, test, &mut plain, seed)?;
     let envelope_config = Preset::Robust.config(&LossConfig::CrossEntropy);
     let objective = Objective::with_envelope(cmrm::loss::CrossEntropy, envelope_config.validate()?);
     let running = envelope_config.running.map(|beta| RunningMargins::new(train.len(), beta));
     let memory = RowMemory { running, ..RowMemory::default() };
     let mut enveloped = Enveloped::new(objective, &train.labels, classes, None, memory)?;
-    let [enveloped, enveloped_short] = boost(&train, test, &mut enveloped)?;
+    let [enveloped, enveloped_short] = boost(&train, test, &mut enveloped, seed)?;
     Ok([long, short, enveloped, enveloped_short, accuracy(&weighed, &test.labels)?])
 }
 
 /// Accuracy after all rounds, and after fewer.
-fn boost(train: &Dataset, test: &Dataset, objective: &mut dyn BoostingObjective) -> Result<[f64; 2]> {
+fn boost(train: &Dataset, test: &Dataset, objective: &mut dyn BoostingObjective, seed: u64) -> Result<[f64; 2]> {
     let bins = Bins::learn(train.matrix()?, &TreeColumns::numbers(train.width()), None)?;
     let codes = bins.codes(train.matrix()?)?;
-    let config = BoostingConfig { rounds: ROUNDS, ..BoostingConfig::default() };
+    let config = BoostingConfig { rounds: ROUNDS, seed, ..BoostingConfig::default() };
     let mut model = Boosting::fit(&bins, &codes, objective, &config, None, &Stop::default())?.model;
     let right = |model: &Boosting| -> Result<f64> {
         let said = model.probabilities(test.matrix()?)?;

@@ -8,7 +8,7 @@ use cmrm::metric::accuracy;
 use cmrm_bench::Result;
 use cmrm_bench::noisy::Means;
 use cmrm_fit::{Fit, FitConfig, FitOutcome, Loaded};
-use cmrm_run::summary::WEIGHED;
+use cmrm_run::summary::WEIGHTED;
 use cmrm_train::Stop;
 use cmrm_train::train::Silent;
 use cmrm_train::vote::{Calibration, Predictor, Vote, Voter};
@@ -39,12 +39,12 @@ fn measure(loaded: &Loaded, seed: u64) -> Result<[f64; 7]> {
         return Err("the default is not a vote".into());
     };
     let judge = |voters: Vec<Voter>| judge(voters, &outcome);
-    let weighed: Vec<Voter> = both.voters().iter().filter(|voter| voter.name.ends_with(WEIGHED)).cloned().collect();
+    let weighed: Vec<Voter> = both.voters().iter().filter(|voter| voter.name.ends_with(WEIGHTED)).cloned().collect();
     let plain = |voter: &Voter| Voter { calibration: Calibration::default(), ..voter.clone() };
     let alike = |voter: &Voter| Voter { share: 1.0, ..voter.clone() };
     let best = outcome.members.iter().min_by(|a, b| {
         let score = |member: &cmrm_run::summary::MemberSummary| {
-            if member.name.ends_with(WEIGHED) { f64::INFINITY } else { member.brier }
+            if member.name.ends_with(WEIGHTED) { f64::INFINITY } else { member.brier }
         };
         score(a).total_cmp(&score(b))
     });
