@@ -96,7 +96,7 @@ fn every_command_takes_the_run_of_a_vote() {
 
         succeed(folder.path(), &["report", model, "--html", "page.html", "--quiet"]);
         let page = fs::read_to_string(at("page.html")).unwrap();
-        assert!(page.contains("What each learner is worth") && page.contains("copies of the same learners"), "{model}");
+        assert!(page.contains("What each learner is worth") && page.contains("doubtful rows counting less"), "{model}");
         assert!(succeed(folder.path(), &["report", model]).contains("What each learner is worth"));
 
         let review = Review::start(folder.path(), &[model]);
