@@ -33,6 +33,8 @@ def methods():
 
     return {
         "cmrm": lambda seed: cmrm.CMRMClassifier(random_state=seed),
+        "cmrm, one second": lambda seed: cmrm.CMRMClassifier(budget=1, random_state=seed),
+        "cmrm, forest": lambda seed: cmrm.CMRMClassifier(model="forest", random_state=seed),
         "cmrm, network": lambda seed: cmrm.CMRMClassifier(model="mlp", random_state=seed),
         "cmrm, linear": lambda seed: cmrm.CMRMClassifier(model="linear", random_state=seed),
         "cmrm.Robust(LightGBM)": lambda seed: cmrm.Robust(boosting(seed), random_state=seed),
@@ -69,7 +71,7 @@ def measure(arguments):
                 for name, x, y, new, clean, labels in kind(arguments.data, seed):
                     if arguments.sets and name not in arguments.sets.split(","):
                         continue
-                    for share in SHARES:
+                    for share in map(float, arguments.shares.split(",")):
                         observed = labels(share)
                         for method in wanted:
                             if (name, seed, share, method) in done:
@@ -117,6 +119,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--kinds", default="tables,questions", help="of " + ", ".join(KINDS))
+    parser.add_argument("--shares", default=",".join(map(str, SHARES)), help="of wrong labels")
     parser.add_argument("--sets", default="", help="names; all of these kinds without it")
     parser.add_argument("--methods", default="", help="names, with semicolons between them; all without it")
     arguments = parser.parse_args()
