@@ -82,10 +82,10 @@ fn arguments() -> Result<(Vec<String>, Range<u64>)> {
     Ok((paths, first..first + seeds))
 }
 
-/// Rows to draw from; or rows to train on and to test on.
-enum Rows {
-    Together(Input),
-    Apart(Input, Input),
+/// Rows to draw from, or to train on if there are others to test on.
+struct Rows {
+    rows: Input,
+    test: Option<Input>,
 }
 
 fn sets(path: &str) -> Result<Vec<(String, Rows)>> {
@@ -95,29 +95,29 @@ fn sets(path: &str) -> Result<Vec<(String, Rows)>> {
             let arrays = ArrayNames { features: Some(features.into()), labels: Some(labels.into()) };
             read_path(Path::new(path), &ReadOptions { arrays, ..ReadOptions::default() })
         };
-        return Ok(vec![(named(Path::new(path)), Rows::Apart(part("A", "y")?, part("B", "t")?))]);
+        return Ok(vec![(named(Path::new(path)), Rows { rows: part("A", "y")?, test: Some(part("B", "t")?) })]);
     }
     if !Path::new(path).is_dir() {
-        return Ok(vec![(path.into(), Rows::Together(load(path, &Cache::at("unused"))?.train))]);
+        return Ok(vec![(path.into(), Rows { rows: load(path, &Cache::at("unused"))?.train, test: None })]);
     }
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(path)?.map(|entry| entry.map(|e| e.path())).collect::<std::io::Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "csv"));
     files.sort();
     let options = ReadOptions { label: Some(ColumnRef("class".into())), ..ReadOptions::default() };
-    files.iter().map(|file| Ok((named(file), Rows::Together(read_path(file, &options)?)))).collect()
+    files.iter().map(|file| Ok((named(file), Rows { rows: read_path(file, &options)?, test: None }))).collect()
 }
 
 /// Rows to learn from, with noise, and rows to test on.
 fn draw(name: &str, rows: &Rows, rate: f64, seed: u64) -> Result<Loaded> {
-    let encode =
-        |rows: &Input| -> Result<Vec<String>> { Ok(rows.encode_labels(&LabelOptions::default())?.labels.classes) };
-    let (mut train, test, classes) = match rows {
-        Rows::Apart(train, test) => (train.clone(), test.clone(), encode(train)?),
-        Rows::Together(all) => {
-            let order = Rng::new(seed, SPLIT_STREAM).permutation(all.features.rows());
+    let Rows { rows, test } = rows;
+    let classes = rows.encode_labels(&LabelOptions::default())?.labels.classes;
+    let (mut train, test) = match test {
+        Some(test) => (rows.clone(), test.clone()),
+        None => {
+            let order = Rng::new(seed, SPLIT_STREAM).permutation(rows.features.rows());
             let (learn, rest) = order.split_at(TRAIN_ROWS.min(order.len() * 3 / 5));
-            (all.gather(learn)?, all.gather(&rest[..TEST_ROWS.min(rest.len())])?, encode(all)?)
+            (rows.gather(learn)?, rows.gather(&rest[..TEST_ROWS.min(rest.len())])?)
         }
     };
     corrupt(&mut train, &classes, rate, seed)?;
