@@ -116,6 +116,10 @@ fn a_vote_survives_its_file_and_damaged_files_are_refused() {
         let _ = Predictor::from_bytes(&damaged).map(|model| model.probabilities(rows.x, &Stop::default()));
         assert!(Predictor::from_bytes(&bytes[..at]).is_err());
     }
+    // Shares that do not quite add up to one after rounding.
+    let many = Vote::new((1..=40).map(|share| voter(f64::from(share), vec![member(1)], None)).collect()).unwrap();
+    let bytes = many.to_bytes().unwrap();
+    assert!(Vote::from_bytes(&bytes).unwrap().to_bytes().unwrap() == bytes);
     assert!(Vote::new(Vec::new()).is_err());
     for scales in [vec![1.0], vec![1.0, f32::NAN]] {
         assert!(Vote::new(vec![voter(1.0, vec![member(1)], Some(scales))]).is_err());

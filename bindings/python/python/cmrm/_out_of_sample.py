@@ -77,8 +77,9 @@ class Fits:
 
 def among_classes(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     """A model's probabilities, with columns of zeros for classes that it has not met."""
-    probabilities = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), len(classes)))
-    probabilities[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X)
+    said = model.predict_proba(X)
+    probabilities = np.zeros((len(said), len(classes)))
+    probabilities[:, np.searchsorted(classes, model.classes_)] = said
     return probabilities
 
 

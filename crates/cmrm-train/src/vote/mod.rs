@@ -17,6 +17,8 @@ use cmrm::error::check_parameter;
 use crate::error::Result;
 use crate::stop::Stop;
 
+/// What the sum of all shares may differ from one by.
+const ROUNDING: f64 = 1e-9;
 /// Rows evaluated at a time.
 const CHUNK_ROWS: usize = 16 * 1024;
 
@@ -49,7 +51,10 @@ impl Vote {
         let sum: f64 = voters.iter().map(|voter| voter.share).sum();
         let sound = voters.iter().all(|voter| voter.share > 0.0 && !voter.copies.is_empty()) && sum.is_finite();
         check_parameter("shares of a vote", sum, sound && sum > 0.0, "positive numbers, one for each voter")?;
-        voters.iter_mut().for_each(|voter| voter.share /= sum);
+        // Shares from a file add up to one but for rounding, and stay as they are to the last bit.
+        if (sum - 1.0).abs() > ROUNDING {
+            voters.iter_mut().for_each(|voter| voter.share /= sum);
+        }
         let first = &voters[0].copies[0];
         let (inputs, classes) = (first.inputs(), first.classes());
         for member in voters.iter().flat_map(|voter| &voter.copies) {
