@@ -23,6 +23,7 @@ def methods():
     from cleanlab.classification import CleanLearning
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
     from sklearn.svm import SVC
 
     def boosting(seed, **settings):
@@ -43,6 +44,8 @@ def methods():
         "cleanlab, forest": lambda seed: cleaned(RandomForestClassifier(100, random_state=seed), seed),
         "boosting, early stopping": lambda seed: HistGradientBoostingClassifier(early_stopping=True, random_state=seed),
         "forest, leaves of 10": lambda seed: RandomForestClassifier(100, min_samples_leaf=10, random_state=seed),
+        "forest": lambda seed: RandomForestClassifier(100, random_state=seed),
+        "network, early stopping": lambda seed: MLPClassifier((128, 64), early_stopping=True, random_state=seed),
         "SVM": lambda seed: SVC(),
         "logistic regression": lambda seed: LogisticRegression(max_iter=500),
     }
