@@ -1,6 +1,8 @@
 //! Training.
 
+use cmrm::audit::Evidence;
 use cmrm_fit::{Fit, FitConfig, Loaded};
+use cmrm_run::no_better_than_chance;
 use cmrm_run::summary::MemberSummary;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -26,6 +28,8 @@ pub struct Task<'py> {
     loss: String,
     threads: Option<usize>,
     keep_data: bool,
+    /// Whether labels are flagged though the models tell nothing of them.
+    flag_anyway: bool,
     tell: Option<Py<PyAny>>,
 }
 
@@ -91,19 +95,28 @@ impl<'py> Task<'py> {
 pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Bound<'py, PyDict>)> {
     let (config, loaded, tell) = (task.config()?, task.loaded()?, task.tell(py));
     let labels = slice(&task.labels)?;
-    let keep = task.keep_data;
-    let (fitted, views, members, [notes, warnings]) = detached_on(py, task.threads, move |stop| {
+    let (keep, flag_anyway) = (task.keep_data, task.flag_anyway);
+    let (fitted, views, understood, members, [notes, warnings]) = detached_on(py, task.threads, move |stop| {
         let fit = Fit::new(&config, &loaded, stop).map_err(refuse)?;
         let mut watch = Watch::new(stop, tell);
         let outcome = if fit.config().is_vote() { fit.run_vote(&mut watch) } else { fit.run(&mut watch) };
         watch.check()?;
         let outcome = outcome.map_err(refuse)?;
-        let views = RowViews::of(&loaded, labels, &outcome, stop).map_err(refuse)?;
+        let mut views = RowViews::of(&loaded, labels, &outcome, stop).map_err(refuse)?;
+        let useless = outcome.training_rows.evidence().filter(Evidence::tells_nothing);
+        if useless.is_some() && !flag_anyway {
+            views.flag_none(labels).map_err(refuse)?;
+        }
         let envelope = outcome.envelope_arm().map_err(refuse)?;
         let calibration = outcome.calibration(envelope, stop).map_err(refuse)?;
-        let words = [outcome.rows.notes.clone(), outcome.warnings().map_err(refuse)?];
+        let warnings = match useless {
+            Some(evidence) => vec![nothing_told(&evidence, flag_anyway)],
+            None => outcome.warnings().map_err(refuse)?,
+        };
+        let words = [outcome.rows.notes.clone(), warnings];
         let members = outcome.members.clone();
-        Ok((Fitted::new(outcome, calibration, keep.then_some(loaded.train)), views, members, words))
+        let columns = outcome.rows.columns.clone();
+        Ok((Fitted::new(outcome, calibration, keep.then_some(loaded.train)), views, columns, members, words))
     })?;
     let columns = views.columns(py)?;
     let worth = |member: MemberSummary| {
@@ -115,7 +128,19 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
         PyResult::Ok(worth)
     };
     columns.set_item("members", members.into_iter().map(worth).collect::<PyResult<Vec<_>>>()?)?;
+    // As JSON, which Python's side reads.
+    let understood = understood.map(|summary| serde_json::to_string(&summary.columns)).transpose();
+    columns.set_item("columns", understood.map_err(|error| refuse(error.to_string()))?)?;
     columns.set_item("notes", notes)?;
     columns.set_item("warnings", warnings)?;
     Ok((fitted, columns))
+}
+
+/// What is said of models that tell nothing of the labels.
+fn nothing_told(evidence: &Evidence, flag_anyway: bool) -> String {
+    let flags = match flag_anyway {
+        true => "so its flags mean little",
+        false => "so no label is flagged (flag_anyway=True flags them all the same)",
+    };
+    format!("{}, {flags}", no_better_than_chance(evidence))
 }

@@ -1,6 +1,6 @@
 //! A trained classifier.
 
-use cmrm::Matrix;
+use cmrm::Rows;
 use cmrm::conformal::{ConformalConfig, ScoreKind};
 use cmrm_data::Input;
 use cmrm_data::preprocess::Preprocess;
@@ -72,14 +72,14 @@ impl Fitted {
         py: Python<'py>,
         features: &Given<'py>,
         arm: Option<&str>,
-        of: impl Fn(&Predictor, Matrix<'_, f32>, &Stop) -> cmrm_train::Result<Vec<f32>> + Send + Sync,
+        of: impl Fn(&Predictor, Rows<'_, f32>, &Stop) -> cmrm_train::Result<Vec<f32>> + Send + Sync,
     ) -> PyResult<Numbers<'py>> {
         let (model, features) = (self.model(arm)?, features.features()?);
         let classes = self.classes.len();
         let values = detached_on(py, None, |stop| {
             let rows = self.preprocess.transform(&features).map_err(refuse)?;
             drop(features);
-            of(model, Matrix::new(&rows.values, rows.width).map_err(refuse)?, stop).map_err(refuse)
+            of(model, rows.rows.view().map_err(refuse)?, stop).map_err(refuse)
         })?;
         let rows = values.len() / classes;
         values.into_pyarray(py).reshape([rows, classes])

@@ -6,6 +6,7 @@
 mod arrays;
 mod audit;
 mod chunk;
+mod columns;
 mod conformal;
 mod envelope;
 mod errors;
@@ -16,6 +17,8 @@ mod noise;
 mod report;
 mod row_views;
 mod search;
+mod sparse;
+mod strings;
 mod threads;
 mod watch;
 mod weigh;

@@ -1,11 +1,13 @@
 //! Labels made wrong on purpose.
 
+use cmrm::Rows;
 use cmrm::noise::{NoiseConfig, NoiseContext, Superclasses};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::arrays::{matrix, slice};
+use crate::arrays::{Floats, matrix, slice};
 use crate::errors::{detached, refuse};
+use crate::features::Given;
 
 /// New labels, and which of them were changed.
 type Noisy<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<bool>>);
@@ -19,18 +21,24 @@ pub fn make_noise<'py>(
     kind: &str,
     classes: usize,
     seed: u64,
-    features: Option<PyReadonlyArray2<'py, f32>>,
+    features: Option<Given<'py>>,
     superclasses: Option<PyReadonlyArray1<'py, u32>>,
 ) -> PyResult<Noisy<'py>> {
     let config: NoiseConfig = kind.parse().map_err(refuse)?;
     let labels = slice(&labels)?;
     let superclasses =
         superclasses.as_ref().map(slice).transpose()?.map(Superclasses::new).transpose().map_err(refuse)?;
-    let context = NoiseContext {
-        classes,
-        superclasses: superclasses.as_ref(),
-        features: features.as_ref().map(matrix).transpose()?,
+    let sparse = match &features {
+        Some(Given::Sparse(parts)) => Some(parts.array()?.rows),
+        _ => None,
     };
+    let rows = match (&features, &sparse) {
+        (_, Some(rows)) => Some(Rows::Sparse(rows.view())),
+        (Some(Given::Matrix(Floats::Single(array))), _) => Some(Rows::Dense(matrix(array)?)),
+        (None, _) => None,
+        _ => return Err(refuse("features: expected rows of float32")),
+    };
+    let context = NoiseContext { classes, superclasses: superclasses.as_ref(), features: rows };
     let noisy = detached(py, || config.apply(labels, &context, seed))?;
     let flipped = noisy.mask();
     Ok((noisy.labels.into_pyarray(py), flipped.into_pyarray(py)))

@@ -1,6 +1,5 @@
 //! What a training saw of the rows that were handed to it.
 
-use cmrm::Matrix;
 use cmrm::audit::{Audit, MarginOptions, rank_confidences, rank_margins};
 use cmrm::scores::strongest_other;
 use cmrm_fit::{FitOutcome, Loaded};
@@ -47,7 +46,7 @@ impl RowViews {
         if !others.is_empty() {
             let input = loaded.train.gather(&others)?;
             let rows = outcome.rows.preprocess.transform(&input.features)?;
-            let said = envelope.model.probabilities(Matrix::new(&rows.values, rows.width)?, stop)?;
+            let said = envelope.model.probabilities(rows.rows.view()?, stop)?;
             for (row, said) in others.into_iter().zip(said.chunks_exact(classes)) {
                 (margins[row], rivals[row]) = margin(said, labels[row] as usize);
                 // Rows that were not trained on are as new to the model as those trained on are to those that judge them.
@@ -66,6 +65,11 @@ impl RowViews {
             }
         };
         Ok(RowViews { audit, weight, trained_on, out_of_sample, classes })
+    }
+
+    /// Takes all flags back, of the rows with these labels.
+    pub fn flag_none(&mut self, labels: &[u32]) -> Result<(), cmrm_fit::Error> {
+        Ok(self.audit.flag_none(labels)?)
     }
 
     /// The columns by name.

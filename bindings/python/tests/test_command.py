@@ -9,9 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 from sklearn.datasets import load_breast_cancer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from test_sparse import sentences
 
 import cmrm
 
@@ -82,6 +86,30 @@ def test_a_table(tmp_path):
     arguments = ["--label", "label", "--config", "settings.toml", "--out", "run"]
     command("fit", "table.parquet", *arguments, folder=tmp_path)
     same_run(model, tmp_path / "run", frame)
+
+
+@pytest.mark.parametrize("settings", [{"row_order": "given"}, {"model": "linear", "row_order": "given"}])
+def test_a_sparse_matrix(tmp_path, settings):
+    texts, topics = sentences(300)
+    y, _ = cmrm.inject_noise(topics, "symmetric:0.2", seed=3)
+    X = TfidfVectorizer(ngram_range=(1, 2)).fit_transform(texts)
+    model = cmrm.CMRMClassifier(**settings).fit(X, y)
+    scipy.sparse.save_npz(tmp_path / "x.npz", X)
+    pd.DataFrame({"label": y}).to_csv(tmp_path / "y.csv", index=False)
+    (tmp_path / "settings.toml").write_text(model.config_)
+    command("fit", "x.npz", "--labels", "y.csv", "--config", "settings.toml", "--out", "run", folder=tmp_path)
+    same_run(model, tmp_path / "run", X)
+
+
+def test_a_column_of_text(tmp_path):
+    texts, topics = sentences(300)
+    table = pa.table({"note": texts, "size": np.arange(300) % 7, "topic": topics})
+    model = cmrm.CMRMClassifier(row_order="given").fit(table.drop(["topic"]), topics)
+    pq.write_table(table, tmp_path / "table.parquet")
+    (tmp_path / "settings.toml").write_text(model.config_)
+    arguments = ["--label", "topic", "--config", "settings.toml", "--out", "run"]
+    command("fit", "table.parquet", *arguments, folder=tmp_path)
+    same_run(model, tmp_path / "run", table)
 
 
 def test_noise(tmp_path):

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -72,6 +73,19 @@ def features(draw):
         array[row] = draw(st.sampled_from([0.0, -0.0, 1e-40, 1e38, 1e300, np.nan, np.inf, 7.0]))
     with np.errstate(over="ignore"):
         return array.astype(draw(st.sampled_from(["f4", "f8", "f2"])))
+
+
+@st.composite
+def sparse(draw):
+    """The same as a sparse matrix of any format, perhaps with parts that do not fit together."""
+    with np.errstate(over="ignore"):
+        matrix = scipy.sparse.csr_array(draw(features()).astype(draw(st.sampled_from(["f4", "f8"]))))
+    for name in draw(st.lists(st.sampled_from(["indices", "indptr", "data"]), max_size=1)):
+        part = getattr(matrix, name).copy()
+        part[draw(st.integers(0, len(part) - 1))] = draw(st.sampled_from([-1, 0, 1, 3, 2**31 - 1]))
+        setattr(matrix, name, part)
+        return matrix
+    return matrix.asformat(draw(st.sampled_from("bsr coo csc csr dia dok lil".split())))
 
 
 TWELVE = st.one_of(
@@ -142,10 +156,10 @@ fits = 0
 
 @settings(COMMON, max_examples=200)
 @given(
-    st.one_of(features(), features(), arrays()),
+    st.one_of(features(), features(), arrays(), sparse()),
     st.one_of(TWELVE, TWELVE, LABELS),
     st.one_of(st.none(), st.none(), WEIGHTS, arrays()),
-    st.one_of(features(), arrays()),
+    st.one_of(features(), arrays(), sparse()),
     st.sampled_from(["mlp", "linear"]),
 )
 def test_estimator(X, y, weights, new, model):

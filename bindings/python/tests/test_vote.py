@@ -178,3 +178,19 @@ def test_digits_with_forty_percent_wrong_labels_are_better_told_than_by_a_networ
     vote = cmrm.CMRMClassifier().fit(X[::2], wrong)
     network = cmrm.CMRMClassifier(model="mlp").fit(X[::2], wrong)
     assert vote.score(X[1::2], y[1::2]) > network.score(X[1::2], y[1::2]) + 0.01
+
+
+def test_where_labels_cannot_be_told_none_is_flagged_unless_asked_for():
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(300, 4)), generator.integers(0, 3, 300)
+    with pytest.warns(UserWarning, match="no better than chance: .*so no label is flagged .flag_anyway=True"):
+        model = cmrm.CMRMClassifier(model="forest").fit(X, y)
+    issues = model.label_issues_
+    assert not issues["is_label_issue"].any() and len(issues.issues) == 0
+    assert (issues["suggested_label"] == issues["given_label"]).all()
+    # Ranks and scores stay.
+    assert sorted(issues["rank"]) == list(range(300)) and (model.margins_ < 0).sum() > 100
+    with pytest.warns(UserWarning, match="no better than chance: .*so its flags mean little"):
+        asked = cmrm.CMRMClassifier(model="forest", flag_anyway=True).fit(X, y)
+    assert (asked.label_issues_["is_label_issue"] == (asked.margins_ < 0)).all()
+    assert (asked.margins_ == model.margins_).all()

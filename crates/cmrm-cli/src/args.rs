@@ -1,11 +1,14 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 use cmrm::envelope::Preset;
 use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
+use cmrm_data::Override;
+use cmrm_data::read::Format;
 use cmrm_fit::{Keep, ModelKind, OptimiserKind};
 
 /// Where help shows the flags of every command.
@@ -48,6 +51,9 @@ pub enum Verb {
     Tune(Box<crate::verbs::tune::TuneArgs>),
     /// Corrupt some labels of a data file, for experiments.
     Noise(crate::verbs::noise::NoiseArgs),
+    /// Turn a column of text into features, by a sentence encoder.
+    #[cfg(feature = "embed")]
+    Embed(Box<crate::verbs::embed::EmbedArgs>),
     /// List, download and verify named data sets.
     Data(crate::verbs::data::DataArgs),
     /// Print a shell completion script.
@@ -69,20 +75,59 @@ pub struct ReadArgs {
     /// Row ID column, not used as a feature.
     #[arg(long, value_name = "NAME|INDEX", allow_hyphen_values = true)]
     pub id: Option<String>,
+    /// Format of the data: csv, json, parquet, arrow, npy, npz, idx, cifar10 or cifar100 [default: detected].
+    #[arg(long)]
+    pub format: Option<Format>,
     /// Character between cells, \t for a tab [default: detected].
     #[arg(long)]
     pub delimiter: Option<String>,
     /// The first row is data, not column names.
     #[arg(long)]
     pub no_header: bool,
+    /// Columns to leave out, by name or index, separated by commas.
+    #[arg(long, value_name = "COLUMN,…", value_delimiter = ',', allow_hyphen_values = true)]
+    pub ignore: Vec<String>,
+    /// What a column is, over what is detected: numeric, boolean, categorical, date, text or ignore; numeric:point and
+    /// numeric:comma state the decimal mark, date:dmy and date:mdy whether the day or the month comes first. May be repeated.
+    #[arg(long = "type", value_name = "COLUMN=KIND", allow_hyphen_values = true)]
+    pub types: Vec<ColumnType>,
+    /// Refuse cells that are not of their column's kind; by default a few of them count as missing.
+    #[arg(long)]
+    pub strict: bool,
     /// Folder of downloaded data sets.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
 }
 
+/// What the user says a column is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnType {
+    pub column: String,
+    pub kind: Override,
+}
+
+impl FromStr for ColumnType {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // A name may have an equals sign, a kind has none.
+        let (column, kind) = text.rsplit_once('=').ok_or("expected COLUMN=KIND, such as zip=categorical")?;
+        let kind = kind.trim().parse().map_err(|error: cmrm_data::Error| error.to_string())?;
+        Ok(ColumnType { column: column.trim().to_owned(), kind })
+    }
+}
+
+impl ReadArgs {
+    /// What the flags say about columns.
+    pub fn overrides(&self) -> impl Iterator<Item = (String, Override)> {
+        let ignored = self.ignore.iter().map(|column| (column.clone(), Override::Ignore));
+        ignored.chain(self.types.iter().map(|stated| (stated.column.clone(), stated.kind)))
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct FitArgs {
-    /// Data file, folder of arrays, or name of a data set (`cmrm data list`).
+    /// Data file, folder or quoted pattern of files, `-` for standard input, or name of a data set (`cmrm data list`).
     pub data: Option<String>,
     /// Test file in the format of the data file; its labels count as clean.
     #[arg(long, value_name = "FILE")]
@@ -93,7 +138,7 @@ pub struct FitArgs {
     /// Continue the unfinished run in the folder with its own settings; the data may have moved.
     #[arg(long, requires = "out")]
     pub resume: bool,
-    /// Print the settings in full (`tune`: what would be tried) and exit.
+    /// Print the settings in full (`tune`: what would be tried), show what the columns of a data file are, and exit.
     #[arg(long)]
     pub dry_run: bool,
     /// Corrupt some training labels, for experiments.

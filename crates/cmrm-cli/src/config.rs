@@ -61,8 +61,10 @@ fn read_or_default(file: Option<&Path>) -> Result<FitConfig> {
 
 /// Puts the flags over what is there.
 fn apply(config: &mut FitConfig, read: &ReadArgs, model: &ModelArgs) {
-    set_optional!(config, read, label, labels, id, delimiter);
+    set_optional!(config, read, label, labels, id, format, delimiter);
     config.no_header |= read.no_header;
+    config.strict |= read.strict;
+    config.preprocess.overrides.extend(read.overrides());
     set!(config, model, preset, loss, hidden, tolerance, batch, learning_rate, seed);
     if model.epochs.is_some() || model.steps.is_some() {
         // Either says how long; a flag takes the place of whichever the file has.

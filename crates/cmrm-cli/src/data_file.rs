@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use cmrm_data::read::{Opened, ReadOptions, Source, open, read};
+use cmrm_data::preprocess::PreprocessOptions;
+use cmrm_data::read::ReadOptions;
 use cmrm_data::table::{ColumnBuilder, Kind};
 use cmrm_data::{
     Column, ColumnRef, Features, Fingerprint, Input, LabelOptions, LabelledRows, MissingLabels, Override, Table,
@@ -10,8 +11,9 @@ use cmrm_data::{
 
 use crate::args::ReadArgs;
 use crate::failure::{Failure, Result, in_file};
-use crate::load::{Loaded, load, read_options};
+use crate::load::{Loaded, load, names_data_set, read_options};
 use crate::outputs::{OutFile, Outputs};
+use crate::sources::{open_data, read_data};
 use crate::terminal::Terminal;
 use cmrm_fit::FitConfig;
 
@@ -36,15 +38,18 @@ impl DataFile {
     pub fn read(data: &str, args: &ReadArgs, terminal: &Terminal) -> Result<Self> {
         let config = settings(data, args);
         let path = Path::new(data);
-        if args.labels.is_none() && path.is_file() {
+        if args.labels.is_none() && !names_data_set(data) {
             let options = read_options(&config)?;
-            let opened = open(&Source::file(path), &ReadOptions { label: None, id: None, ..options.clone() });
-            match opened? {
-                Opened::Csv(file) => return DataFile::of_text(path, file.names(), options, terminal),
-                Opened::Parquet(file) => return DataFile::of_columns(path, file.names(), &options),
-                _ => {}
+            let opened = open_data(path, &ReadOptions { label: None, id: None, ..options.clone() })?;
+            if opened.is_text() {
+                return DataFile::of_text(path, opened.names(), options, terminal);
+            }
+            if !opened.names().is_empty() {
+                return DataFile::of_columns(path, opened.names(), &options);
             }
         }
+        // The new file has every column, whatever is said about them.
+        let config = FitConfig { preprocess: PreprocessOptions::default(), ..config };
         DataFile::of_input(load(&config, args.cache.as_deref())?)
     }
 
@@ -54,7 +59,7 @@ impl DataFile {
         (options.label, options.id) = (None, None);
         options.overrides = names.iter().map(|name| (name.clone(), Override::Categorical)).collect();
         let missing = std::mem::take(&mut options.text.missing);
-        let table = table_of(read(&Source::file(path), &options)?.features);
+        let table = table_of(read_data(path, &options)?.features)?;
         if table.unnamed() {
             terminal.say(format!("note: {}: no header; the new file gets column names", path.display()));
         }
@@ -66,7 +71,8 @@ impl DataFile {
 
     fn of_columns(path: &Path, names: &[String], options: &ReadOptions) -> Result<Self> {
         let (label, id) = (label_column(path, names, options)?, id_column(path, names, options)?);
-        let table = table_of(read(&Source::file(path), &ReadOptions::default())?.features);
+        let whole = ReadOptions { format: options.format, ..ReadOptions::default() };
+        let table = table_of(read_data(path, &whole)?.features)?;
         let columns = table.columns().to_vec();
         let labels = names_of(&columns[label], |_| false);
         Ok(DataFile { columns, label, id, labels, classes: None, source: path.display().to_string(), read_as: None })
@@ -81,7 +87,7 @@ impl DataFile {
         })?;
         let mut labels = names_of(&column, |_| false);
         let id = ids.is_some().then_some(0);
-        let mut columns: Vec<Column> = ids.into_iter().chain(table_of(features).columns().iter().cloned()).collect();
+        let mut columns: Vec<Column> = ids.into_iter().chain(table_of(features)?.columns().iter().cloned()).collect();
         while columns.iter().any(|other| other.name == labels.name) {
             labels.name.push('_');
         }
@@ -157,17 +163,26 @@ pub fn settings(data: &str, args: &ReadArgs) -> FitConfig {
         label: args.label.clone(),
         labels: args.labels.clone(),
         id: args.id.clone(),
+        format: args.format,
         delimiter: args.delimiter.clone(),
         no_header: args.no_header,
+        strict: args.strict,
+        preprocess: PreprocessOptions { overrides: args.overrides().collect(), ..PreprocessOptions::default() },
         ..FitConfig::default()
     }
 }
 
 /// An array becomes columns `x0`, `x1` and so on.
-pub fn table_of(features: Features) -> Table {
+fn table_of(features: Features) -> Result<Table> {
     let array = match features {
-        Features::Table(table) => return table,
+        Features::Table(table) => return Ok(table),
         Features::Array(array) => array,
+        Features::Sparse(_) => {
+            return Err(Failure::input(
+                "a sparse matrix cannot be written as a table: most of its columns would be zeros; its labels have a file of \
+                 their own, which can be changed instead",
+            ));
+        }
     };
     let width = array.width();
     let column = |at: usize| {
@@ -175,7 +190,7 @@ pub fn table_of(features: Features) -> Table {
         Column::numeric(format!("x{at}"), cells.collect())
     };
     // The names differ and the lengths are equal, which is all that a table asks for.
-    Table::new((0..width).map(column).collect()).unwrap_or_default()
+    Ok(Table::new((0..width).map(column).collect()).unwrap_or_default())
 }
 
 /// The double with the same short text, so that a file shows 0.1 and not 0.10000000149.

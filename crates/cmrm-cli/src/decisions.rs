@@ -8,12 +8,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use cmrm_data::Column;
-use cmrm_data::read::{Source, read_text};
+use cmrm_data::read::read_text;
 use cmrm_data::table::closest;
 use cmrm_run::decision::Action;
 
 use crate::data_file::DataFile;
 use crate::failure::{Failure, Result};
+use crate::sources::source;
 
 /// What may have happened to a table whose fingerprint is another.
 const CHANGED: &str = "cells were changed, or rows added, removed or reordered since, perhaps by these very decisions";
@@ -124,7 +125,7 @@ struct DecisionFile<'a> {
 
 impl DecisionFile<'_> {
     fn decisions(&self) -> Result<Vec<Decision>> {
-        let cells = read_text(&Source::file(self.path))?;
+        let cells = read_text(&source("the decisions", self.path)?)?;
         let names = cells.names();
         let needed = |name: &str| {
             cells.column(name).ok_or_else(|| {

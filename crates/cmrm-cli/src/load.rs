@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use cmrm_data::read::{ReadOptions, Source, read_labels, read_path};
-use cmrm_data::{ColumnRef, Input};
+use cmrm_data::read::{Expected, ReadOptions, read_labels};
+use cmrm_data::{ColumnRef, Features, Input};
 use cmrm_datasets::Cache;
 use cmrm_fit::FitConfig;
 pub use cmrm_fit::Loaded;
@@ -11,12 +11,15 @@ use cmrm_run::RunDir;
 use cmrm_run::names::SETTINGS;
 
 use crate::failure::{Failure, Result};
+use crate::sources::{STANDARD_INPUT, is_standard_input, read_as, read_data, source};
 
 /// How files are read, by the settings.
 pub fn read_options(config: &FitConfig) -> Result<ReadOptions> {
     let mut options = ReadOptions { label: config.label.clone().map(ColumnRef), ..ReadOptions::default() };
     options.id = config.id.clone().map(ColumnRef);
+    options.format = config.format;
     options.overrides = config.preprocess.overrides.clone();
+    options.strict = config.strict;
     set_text(&mut options, config.no_header, config.delimiter.as_deref())?;
     Ok(options)
 }
@@ -37,14 +40,14 @@ pub fn set_text(options: &mut ReadOptions, no_header: bool, delimiter: Option<&s
 }
 
 /// The flags that say how a file is read.
-const READING: [&str; 6] = ["label", "labels", "id", "delimiter", "no-header", "test"];
+const READING: [&str; 7] = ["label", "labels", "id", "format", "delimiter", "no-header", "test"];
 
 /// Whether a text names a data set of the catalogue rather than a file or folder. A run's folder is not data, even if it has
 /// the name of a data set, as after `fit digits --out digits`.
 pub fn names_data_set(data: &str) -> bool {
     let path = Path::new(data);
     let is_data = path.exists() && !path.join(SETTINGS).is_file();
-    !is_data && !data.contains(['/', '\\', '.'])
+    !is_data && data != STANDARD_INPUT && !data.contains(['/', '\\', '.', '*', '?'])
 }
 
 /// Refuses flags that say how a file is read, for a data set that has its own columns and labels: which of [`READING`] were
@@ -65,8 +68,9 @@ pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
         if RunDir::is_at(path) && cmrm_datasets::find(&config.data).is_err() {
             return Err(Failure::input(format!("{}: the folder of a run, not data; name a data file", config.data)));
         }
-        let FitConfig { label, labels, id, delimiter, no_header, test, .. } = config;
-        let given = [label.is_some(), labels.is_some(), id.is_some(), delimiter.is_some(), *no_header, test.is_some()];
+        let FitConfig { label, labels, id, format, delimiter, no_header, test, .. } = config;
+        let (labelled, delimited) = ([label.is_some(), labels.is_some()], delimiter.is_some());
+        let given = [labelled[0], labelled[1], id.is_some(), format.is_some(), delimited, *no_header, test.is_some()];
         refuse_reading_flags(&config.data, given)?;
         let named = cmrm_datasets::load(&config.data, &Cache::locate(cache)?)?;
         return Ok(Loaded {
@@ -77,16 +81,32 @@ pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
         });
     }
     let options = read_options(config)?;
-    let train = load_file(path, &options, config.labels.as_deref())?;
-    let test = config.test.as_ref().map(|test| load_file(Path::new(test), &options, None)).transpose()?;
-    let name = path.file_stem().map_or_else(|| config.data.clone(), |stem| stem.to_string_lossy().into_owned());
-    Ok(Loaded { test, ..Loaded::new(name, train) })
+    let train = load_labelled(path, &options, config.labels.as_deref())?;
+    // A sparse file need not say how wide its rows are: those to test on are as wide as those to train on.
+    let expected = match &train.features {
+        Features::Sparse(array) => Some(Expected::of_array(array.rows.width())),
+        _ => None,
+    };
+    let options = ReadOptions { expected, ..options };
+    let test = config.test.as_ref().map(|test| read_as("the test data", Path::new(test), &options)).transpose()?;
+    Ok(Loaded { test, ..Loaded::new(name_of(path), train) })
 }
 
-/// One file or folder, with its labels from a column or from a file of their own.
-pub fn load_file(path: &Path, options: &ReadOptions, labels: Option<&Path>) -> Result<Input> {
-    let input = read_path(path, options)?;
+/// The data, with its labels from a column or from a file of their own.
+fn load_labelled(path: &Path, options: &ReadOptions, labels: Option<&Path>) -> Result<Input> {
+    let input = read_data(path, options)?;
     let Some(labels) = labels else { return Ok(input) };
-    let column = read_labels(&Source::file(labels), &ReadOptions::default())?;
+    let column = read_labels(&source("the labels", labels)?, &ReadOptions::default())?;
     Ok(input.with_labels(column)?)
+}
+
+/// What to call the data: its file's or folder's name. Files that a pattern names are called by their folder.
+fn name_of(path: &Path) -> String {
+    let is_pattern = |stem: &str| stem.contains(['*', '?']);
+    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    if is_standard_input(path) {
+        return "stdin".into();
+    }
+    let named = stem(path).filter(|stem| !is_pattern(stem)).or_else(|| path.parent().and_then(stem));
+    named.unwrap_or_else(|| "data".into())
 }

@@ -11,6 +11,7 @@ mod decisions;
 mod evaluation;
 mod failure;
 mod fold_progress;
+mod known;
 mod live_view;
 mod load;
 mod new_rows;
@@ -20,6 +21,7 @@ mod progress;
 mod resume;
 mod run_data;
 mod sets;
+mod sources;
 mod terminal;
 mod transfer_bar;
 mod tuning;
@@ -28,12 +30,13 @@ mod verbs;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use args::{Cli, Verb};
 use terminal::Terminal;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| with_tip(error).exit());
     let terminal = Terminal::new(cli.json, cli.quiet);
     let done = with_threads(cli.threads, || match cli.verb {
         Verb::Fit(args) => verbs::fit::run(*args, &terminal),
@@ -47,12 +50,27 @@ fn main() -> ExitCode {
         Verb::Audit(args) => verbs::audit::run(&args, &terminal),
         Verb::Clean(args) => verbs::clean::run(&args, &terminal),
         Verb::Noise(args) => verbs::noise::run(&args, &terminal),
+        #[cfg(feature = "embed")]
+        Verb::Embed(args) => verbs::embed::run(&args, &terminal),
         Verb::Data(args) => verbs::data::run(&args.verb, &terminal),
     });
     match done {
         Ok(code) => code,
         Err(failure) => failure.report(&terminal),
     }
+}
+
+/// Names the way out where a shell made several files of a pattern.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let surplus = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) if error.kind() == ErrorKind::UnknownArgument => argument,
+        _ => return error,
+    };
+    if std::path::Path::new(surplus).is_file() {
+        let tip = "for several files name their folder, or quote the pattern, as in 'data/*.parquet'";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 /// Runs `work` on a pool of the wanted size; the results do not depend on it.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use cmrm::{OwnedRows, Rows};
 use cmrm_data::preprocess::{Preprocess, in_words};
-use cmrm_data::read::{CHUNK_ROWS, Chunks, Opened, ReadOptions, Source, open, read_labels, read_path};
+use cmrm_data::read::{CHUNK_ROWS, Chunks, Opened, ReadOptions, read_labels};
 use cmrm_data::{Column, ColumnRef, Input};
 use cmrm_datasets::Cache;
 use cmrm_train::model::BLOCK_ROWS;
@@ -11,6 +12,7 @@ use cmrm_train::model::BLOCK_ROWS;
 use crate::args::ReadArgs;
 use crate::failure::{Failure, Result};
 use crate::load::{names_data_set, refuse_reading_flags, set_text};
+use crate::sources::{open_data, source};
 use crate::terminal::Terminal;
 
 /// Most numbers of a block: a model of more than 4,096 features gets fewer rows at a time.
@@ -25,8 +27,8 @@ fn block_rows(width: usize) -> usize {
 pub struct Block {
     /// Row of the first one, from zero.
     pub first_row: u64,
-    /// The model's features, row by row.
-    pub features: Vec<f32>,
+    /// The model's features, once there is a row.
+    features: Option<OwnedRows<f32>>,
     /// The row names, if there are any.
     pub ids: Option<Vec<Option<String>>>,
     /// The labels as they stand there, if there are any; nothing where one is missing.
@@ -50,16 +52,21 @@ pub struct NewRows<'a> {
 }
 
 impl<'a> NewRows<'a> {
-    /// Opens a file, a folder of arrays, or a data set of the catalogue; of that, the part to test on if it has one.
+    /// Opens files, standard input, or a data set of the catalogue; of that, the part to test on if it has one.
     pub fn open(data: &str, args: &ReadArgs, preprocess: &'a Preprocess, terminal: &'a Terminal) -> Result<Self> {
         let path = Path::new(data);
+        if let Some((column, _)) = args.overrides().next() {
+            return Err(Failure::input(format!(
+                "the model knows what the columns are; leave out --ignore and --type for column '{column}'"
+            )));
+        }
         let separate = match &args.labels {
             None => None,
             Some(_) if args.label.is_some() => {
                 return Err(Failure::input("--label and --labels exclude each other; give one of them"));
             }
             Some(labels) => {
-                let column = read_labels(&Source::file(labels), &ReadOptions::default())?;
+                let column = read_labels(&source("the labels", labels)?, &ReadOptions::default())?;
                 Some((labels.display().to_string(), column))
             }
         };
@@ -69,8 +76,9 @@ impl<'a> NewRows<'a> {
             (None, None) => None,
         };
         let chunks = if names_data_set(data) {
-            let ReadArgs { label, labels, id, delimiter, no_header, .. } = args;
-            let given = [label.is_some(), labels.is_some(), id.is_some(), delimiter.is_some(), *no_header, false];
+            let ReadArgs { label, labels, id, format, delimiter, no_header, .. } = args;
+            let (labelled, delimited) = ([label.is_some(), labels.is_some()], delimiter.is_some());
+            let given = [labelled[0], labelled[1], id.is_some(), format.is_some(), delimited, *no_header, false];
             refuse_reading_flags(data, given)?;
             let named = cmrm_datasets::load(data, &Cache::locate(args.cache.as_deref())?)?;
             let part =
@@ -82,11 +90,10 @@ impl<'a> NewRows<'a> {
             let mut options = ReadOptions { expected: Some(preprocess.expected()), ..ReadOptions::default() };
             options.label = args.label.clone().map(ColumnRef);
             options.id = args.id.clone().map(ColumnRef);
+            options.format = args.format;
+            options.strict = args.strict;
             set_text(&mut options, args.no_header, args.delimiter.as_deref())?;
-            let opened = match path.is_dir() {
-                true => Opened::Whole(Box::new(read_path(path, &options)?)),
-                false => open(&Source::file(path), &options)?,
-            };
+            let opened = open_data(path, &options)?;
             if let Opened::Whole(input) = &opened
                 && input.labels.is_some()
             {
@@ -103,15 +110,14 @@ impl<'a> NewRows<'a> {
     /// `take` gets the name of the column of row names beside them and says whether to go on.
     pub fn each_block(&mut self, mut take: impl FnMut(Block, Option<&str>) -> Result<bool>) -> Result<()> {
         let block = block_rows(self.preprocess.width());
-        let size = block * self.preprocess.width();
-        let mut pending = Block { first_row: 0, features: Vec::new(), ids: None, labels: None };
+        let mut pending = Block { first_row: 0, features: None, ids: None, labels: None };
         let mut rows = 0u64;
         while let Some(chunk) = self.chunks.next() {
             let chunk = chunk?;
             rows += chunk.features.rows() as u64;
             self.add(&mut pending, chunk)?;
-            while pending.features.len() >= size {
-                let rest = pending.split_off(size, block);
+            while pending.rows() >= block {
+                let rest = pending.split_off(block);
                 if !take(std::mem::replace(&mut pending, rest), self.id_name.as_deref())? {
                     return Ok(());
                 }
@@ -126,7 +132,7 @@ impl<'a> NewRows<'a> {
                 self.name
             )));
         }
-        if !pending.features.is_empty() {
+        if pending.rows() > 0 {
             take(pending, self.id_name.as_deref())?;
         }
         Ok(())
@@ -142,7 +148,10 @@ impl<'a> NewRows<'a> {
             }
         }
         let (first, rows) = (chunk.features.first_row() as usize, chunk.features.rows());
-        pending.features.extend_from_slice(&transformed.values);
+        match &mut pending.features {
+            Some(features) => features.append(transformed.rows.view()?)?,
+            none => *none = Some(transformed.rows),
+        }
         if let Some(ids) = &chunk.ids {
             self.id_name.get_or_insert_with(|| ids.name.clone());
             pending.ids.get_or_insert_default().extend(texts(ids, 0, rows));
@@ -160,11 +169,21 @@ impl<'a> NewRows<'a> {
 }
 
 impl Block {
-    fn split_off(&mut self, numbers: usize, rows: usize) -> Block {
+    /// The features, as models take them.
+    pub fn x(&self) -> Result<Rows<'_, f32>> {
+        let features = self.features.as_ref().ok_or_else(|| Failure::internal("a block without rows"))?;
+        Ok(features.view()?)
+    }
+
+    fn rows(&self) -> usize {
+        self.features.as_ref().map_or(0, OwnedRows::rows)
+    }
+
+    fn split_off(&mut self, rows: usize) -> Block {
         let rest = |texts: &mut Option<Vec<Option<String>>>| texts.as_mut().map(|texts| texts.split_off(rows));
         Block {
             first_row: self.first_row + rows as u64,
-            features: self.features.split_off(numbers),
+            features: self.features.as_mut().map(|features| features.split_off(rows)),
             ids: rest(&mut self.ids),
             labels: rest(&mut self.labels),
         }

@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use cmrm_data::Table;
-use cmrm_data::read::arrays_of;
+use cmrm_data::read::files_of;
 use cmrm_datasets::Cache;
 use cmrm_fit::FitConfig;
 use cmrm_run::RunDir;
@@ -62,7 +62,7 @@ impl Outputs {
         }
     }
 
-    /// It reads data: a file, a folder of arrays, or a data set of the catalogue; and perhaps a file of labels.
+    /// It reads data: a file, several files, or a data set of the catalogue; and perhaps a file of labels.
     pub fn reads_data(self, data: &str, labels: Option<&Path>, cache: Option<&Path>) -> Self {
         let path = Path::new(data);
         let fetched = || {
@@ -70,9 +70,10 @@ impl Outputs {
             let others = entry.needs.iter().filter_map(|name| cmrm_datasets::find(name).ok());
             Some(others.chain([entry]).flat_map(|entry| files_under(&cache.folder(entry))).collect::<Vec<_>>())
         };
-        let mut outputs = self.reads("the data file itself", path);
-        for array in arrays_of(path) {
-            outputs = outputs.reads("an array of the data", &array);
+        let mut outputs = self;
+        for file in files_of(path) {
+            let what = if file == path { "the data file itself" } else { "a file of the data" };
+            outputs = outputs.reads(what, &file);
         }
         for file in fetched().unwrap_or_default() {
             outputs = outputs.reads("a file of the data set", &file);
@@ -158,6 +159,14 @@ impl OutFile {
         Ok(cmrm_data::write::write_table_for_people(&self.path, table)?)
     }
 
+    /// The same for what takes its own ways to fail: a verb's computation on the way into the file.
+    pub fn fill<T>(&self, write: impl FnOnce(&mut BufWriter<File>) -> Result<T>) -> Result<T> {
+        self.write_with(|file| write(file).map_err(Unfilled::Unmade)).map_err(|unfilled| match unfilled {
+            Unfilled::Unwritten(error) => in_file(&self.path, error),
+            Unfilled::Unmade(failure) => failure,
+        })
+    }
+
     /// Writes what `write` does, all or nothing.
     #[expect(clippy::disallowed_methods, reason = "the file was claimed")]
     pub fn write_with<T, E: From<std::io::Error>>(
@@ -165,6 +174,18 @@ impl OutFile {
         write: impl FnOnce(&mut BufWriter<File>) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         cmrm_data::files::write_atomically(&self.path, write)
+    }
+}
+
+/// Why a file was not filled: it could not be written, or what was to go in could not be made.
+enum Unfilled {
+    Unwritten(std::io::Error),
+    Unmade(Failure),
+}
+
+impl From<std::io::Error> for Unfilled {
+    fn from(error: std::io::Error) -> Self {
+        Unfilled::Unwritten(error)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::config;
 use crate::failure::{Failure, Result};
 use crate::load::load;
 use crate::progress::stop_at_interrupt;
+use crate::sources::{STANDARD_INPUT, is_standard_input};
 
 /// The data as it was read, and the training rows that were made of it.
 pub struct RunData {
@@ -18,11 +19,24 @@ pub struct RunData {
     pub train: Dataset,
 }
 
-/// The settings of a run, with the place that its data has moved to.
+/// The settings of a run, with the place that its data has moved to. What the run read from standard input is gone.
 pub fn settings(run: &RunDir, moved_to: Option<&str>) -> Result<FitConfig> {
     let mut config = config::read(&run.file(SETTINGS))?;
     if let Some(data) = moved_to {
         data.clone_into(&mut config.data);
+    } else if config.data == STANDARD_INPUT {
+        return Err(Failure::input(format!(
+            "{}: the run read its data from standard input, which is gone; save the same rows to a file and name it with \
+             --data",
+            run.path().display()
+        )));
+    }
+    let (labels, test) = (config.labels.as_deref(), config.test.as_deref().map(Path::new));
+    if labels.is_some_and(is_standard_input) || test.is_some_and(is_standard_input) {
+        return Err(Failure::input(format!(
+            "{}: the run read its labels or test data from standard input, which is gone; fit again from files",
+            run.path().display()
+        )));
     }
     Ok(config)
 }

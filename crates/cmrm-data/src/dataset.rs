@@ -1,6 +1,8 @@
 //! What readers yield and what the training side takes.
 
-use cmrm::Matrix;
+use std::sync::Arc;
+
+use cmrm::{Matrix, OwnedRows, Rows, SparseRows};
 
 use crate::error::{Error, Problem, Result};
 use crate::labels::{LabelOptions, LabelledRows};
@@ -104,6 +106,15 @@ impl Array {
     }
 }
 
+/// Sparse features without names: what is not there is zero.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SparseArray {
+    /// The rows.
+    pub rows: SparseRows<f32>,
+    /// Where the first row stands in the file.
+    pub first_row: u64,
+}
+
 /// Features as they were read, before preprocessing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Features {
@@ -111,6 +122,8 @@ pub enum Features {
     Table(Table),
     /// A dense array.
     Array(Array),
+    /// A sparse array.
+    Sparse(SparseArray),
 }
 
 impl Features {
@@ -119,6 +132,7 @@ impl Features {
         match self {
             Features::Table(table) => table.rows(),
             Features::Array(array) => array.rows(),
+            Features::Sparse(array) => array.rows.rows(),
         }
     }
 
@@ -127,13 +141,14 @@ impl Features {
         match self {
             Features::Table(table) => table.first_row(),
             Features::Array(array) => array.first_row,
+            Features::Sparse(array) => array.first_row,
         }
     }
 
     /// The image shape, if rows are images.
     pub fn image(&self) -> Option<ImageShape> {
         match self {
-            Features::Table(_) => None,
+            Features::Table(_) | Features::Sparse(_) => None,
             Features::Array(array) => array.image,
         }
     }
@@ -150,16 +165,21 @@ impl Features {
                 }
                 Ok(Features::Array(Array { values, first_row: 0, ..*array }))
             }
+            Features::Sparse(array) => {
+                check_rows(rows, array.rows.rows())?;
+                Ok(Features::Sparse(SparseArray { rows: array.rows.gather(rows), first_row: 0 }))
+            }
         }
     }
 
-    /// The rows in which no cell is missing; in an array, none is NaN.
+    /// The rows in which no cell is missing; in an array, dense or sparse, none is NaN.
     pub fn complete_rows(&self) -> Vec<usize> {
         let complete = |row: &usize| match self {
             Features::Table(table) => !table.columns().iter().any(|column| column.missing.at(*row)),
             Features::Array(array) => {
                 !array.values[row * array.width..(row + 1) * array.width].iter().any(|value| value.is_nan())
             }
+            Features::Sparse(array) => !array.rows.view().row(*row).values.iter().any(|value| value.is_nan()),
         };
         (0..self.rows()).filter(complete).collect()
     }
@@ -169,7 +189,8 @@ impl Features {
         match (self, later) {
             (Features::Table(table), Features::Table(more)) => table.append(more),
             (Features::Array(array), Features::Array(more)) => array.append(more),
-            _ => Err(Error::option("a table and an array cannot be joined")),
+            (Features::Sparse(array), Features::Sparse(more)) => Ok(array.rows.append(more.rows.view())?),
+            _ => Err(Error::option("tables, arrays and sparse arrays cannot be joined")),
         }
     }
 }
@@ -244,9 +265,10 @@ impl Input {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
     /// Features row by row, all finite.
-    pub features: Vec<f32>,
-    /// Names of the features; their number is the width of a row.
-    pub feature_names: Vec<String>,
+    pub features: OwnedRows<f32>,
+    /// Names of the features; their number is the width of a row. Text has very many, and every part of the rows shares
+    /// them.
+    pub feature_names: Arc<[String]>,
     /// Class index of each row.
     pub labels: Vec<u32>,
     /// Names of the classes, by index.
@@ -273,15 +295,15 @@ impl Dataset {
         self.labels.is_empty()
     }
 
-    /// The features as a matrix.
-    pub fn matrix(&self) -> Result<Matrix<'_, f32>> {
-        Ok(Matrix::new(&self.features, self.width())?)
+    /// The features, as learners take them.
+    pub fn x(&self) -> Result<Rows<'_, f32>> {
+        Ok(self.features.view()?)
     }
 
     /// Refuses features that are not one row for each label.
     pub(crate) fn check_length(&self) -> Result<()> {
-        let found = self.features.len() / self.width().max(1);
-        if self.features.len() == self.len() * self.width() && self.rows.len() == self.len() {
+        let found = self.features.rows();
+        if found == self.len() && self.features.width() == self.width() && self.rows.len() == self.len() {
             return Ok(());
         }
         Err(Error::new(Problem::Shape {
@@ -294,13 +316,8 @@ impl Dataset {
     /// The rows at `rows`, in that order.
     pub fn gather(&self, rows: &[usize]) -> Result<Dataset> {
         check_rows(rows, self.len())?;
-        let width = self.width();
-        let mut features = Vec::with_capacity(rows.len() * width);
-        for &row in rows {
-            features.extend_from_slice(&self.features[row * width..(row + 1) * width]);
-        }
         Ok(Dataset {
-            features,
+            features: self.features.gather(rows),
             feature_names: self.feature_names.clone(),
             labels: rows.iter().map(|&row| self.labels[row]).collect(),
             classes: self.classes.clone(),

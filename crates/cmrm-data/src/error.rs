@@ -308,7 +308,7 @@ impl<P: Into<Problem>> From<P> for Error {
 }
 
 /// `, did you mean 'a' or 'b'?`, or nothing.
-fn suggest(near: &[String]) -> String {
+pub(crate) fn suggest(near: &[String]) -> String {
     if near.is_empty() {
         return String::new();
     }

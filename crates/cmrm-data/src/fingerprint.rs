@@ -3,12 +3,13 @@
 use std::fmt;
 
 use crate::files::text::hex;
+use cmrm::{OwnedRows, SparseRow, SparseRows};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::dataset::{Array, Dataset, Features, Input};
 use crate::read::TextOptions;
-use crate::table::{Column, Values, date, parse_boolean, parse_number};
+use crate::table::{Column, Guess, Kind, Settled, Values, date, number as written_number, parse_boolean};
 
 /// Bytes hashed at a time.
 const BLOCK: usize = 1 << 14;
@@ -25,8 +26,20 @@ impl Fingerprint {
     /// The fingerprint of a data set. It depends on every bit of the features, on the order of the rows, and on the
     /// labels' names, but not on the file format the data came from nor on the names of the features.
     pub fn of(data: &Dataset) -> Self {
-        let features = data.features.iter().copied();
-        Self::of_numbers(features, data.width(), &data.labels, &data.classes)
+        // Sparse rows count by the numbers that they keep and where these stand.
+        let places = match &data.features {
+            OwnedRows::Dense { .. } => Vec::new(),
+            OwnedRows::Sparse(rows) => {
+                rows.view().iter_rows().flat_map(|row| row.columns.iter().copied().chain([u32::MAX])).collect()
+            }
+        };
+        let features = data.features.values().iter().copied();
+        Self::of_numbers(
+            features.chain(places.into_iter().map(f32::from_bits)),
+            data.width(),
+            &data.labels,
+            &data.classes,
+        )
     }
 
     /// The same of rows of `width` bytes, as of a data set that holds them as numbers.
@@ -46,6 +59,7 @@ impl Fingerprint {
             }
             Features::Table(_) => None,
             Features::Array(array) => Some(Self::of_digests(array.rows(), array_digests(array))),
+            Features::Sparse(array) => Some(Self::of_digests(array.rows.rows(), sparse_digests(&array.rows))),
         }
     }
 
@@ -115,11 +129,30 @@ fn column_digest(column: &Column) -> u64 {
         Values::Date(values) => add(&|row| values[row] as u64),
         Values::Categorical { codes, levels } => {
             let missing = TextOptions::default().missing;
-            let cells: Vec<u64> = levels.iter().map(|level| text(level.trim(), &missing)).collect();
+            let settled = settle(column, &missing);
+            let cells: Vec<u64> = levels.iter().map(|level| text(level.trim(), &missing, &settled)).collect();
             add(&|row| cells[codes[row] as usize]);
+        }
+        Values::Text(values) => {
+            let missing = TextOptions::default().missing;
+            let settled = settle(column, &missing);
+            add(&|row| text(values[row].trim(), &missing, &settled));
         }
     }
     digest
+}
+
+/// One digest for each row, of its columns and numbers: what is not there costs nothing.
+fn sparse_digests(rows: &SparseRows<f32>) -> Vec<u64> {
+    let of_row = |(at, row): (usize, SparseRow<'_, f32>)| {
+        let mut digest = at as u64;
+        for (column, value) in row.iter() {
+            mix(&mut digest, column as u64);
+            mix(&mut digest, number(f64::from(value)));
+        }
+        digest
+    };
+    rows.view().iter_rows().enumerate().map(of_row).collect()
 }
 
 fn array_digests(array: &Array) -> Vec<u64> {
@@ -132,13 +165,33 @@ fn array_digests(array: &Array) -> Vec<u64> {
     digests
 }
 
+/// What a reader makes of a column of text.
+fn settle(column: &Column, missing: &[String]) -> Settled {
+    let mut guess = Guess::new(&column.name);
+    for cell in (0..column.len()).filter_map(|row| column.text(row)) {
+        let cell = cell.trim();
+        if !missing.iter().any(|token| token == cell) {
+            guess.add(cell);
+        }
+    }
+    guess.settle(None)
+}
+
 /// A cell of text counts as what a reader may have taken it for, so that it does not matter which kind it was read as.
-fn text(text: &str, missing: &[String]) -> u64 {
+fn text(text: &str, missing: &[String], settled: &Settled) -> u64 {
     if missing.iter().any(|token| token == text) {
         return MISSING;
     }
-    let value = parse_number(text).map(number).or_else(|| parse_boolean(text).map(boolean));
-    value.or_else(|| date::parse(text).map(|time| time as u64)).unwrap_or_else(|| {
+    let as_number = || written_number::parse(text, settled.style.decimal).map(number);
+    let as_boolean = || parse_boolean(text).map(boolean);
+    let as_date = || date::parse_in(text, settled.style.dates).map(|time| time as u64);
+    let value = match settled.kind {
+        Kind::Numeric => Some(as_number().unwrap_or(MISSING)),
+        Kind::Boolean => Some(as_boolean().unwrap_or(MISSING)),
+        Kind::Date => Some(as_date().unwrap_or(MISSING)),
+        Kind::Categorical | Kind::Text => as_number().or_else(as_boolean).or_else(as_date),
+    };
+    value.unwrap_or_else(|| {
         let mut key = text.len() as u64;
         text.bytes().for_each(|byte| mix(&mut key, u64::from(byte)));
         key
@@ -174,8 +227,8 @@ mod tests {
     #[test]
     fn every_part_counts() {
         let data = Dataset {
-            features: vec![1.0, 2.0],
-            feature_names: vec!["a".into()],
+            features: OwnedRows::Dense { values: vec![1.0, 2.0], width: 1 },
+            feature_names: ["a".to_string()].into(),
             labels: vec![0, 1],
             classes: vec!["ab".into(), "c".into()],
             rows: vec![0, 1],
@@ -194,13 +247,13 @@ mod tests {
             Fingerprint::of(&other)
         };
         for other in [
-            change(|data| data.features[0] = -1.0),
+            change(|data| data.features = OwnedRows::Dense { values: vec![-1.0, 2.0], width: 1 }),
             change(|data| data.labels.swap(0, 1)),
             change(|data| data.classes = vec!["a".into(), "bc".into()]),
         ] {
             assert_ne!(other, Fingerprint::of(&data));
         }
-        assert_eq!(change(|data| data.feature_names[0] = "z".into()), Fingerprint::of(&data));
+        assert_eq!(change(|data| data.feature_names = ["z".to_string()].into()), Fingerprint::of(&data));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use zip::{CompressionMethod, ZipWriter};
 fn array(input: &Input) -> &Array {
     match &input.features {
         Features::Array(array) => array,
-        Features::Table(_) => panic!("a table where an array is expected"),
+        _ => panic!("a table where an array is expected"),
     }
 }
 

@@ -21,9 +21,13 @@ fn no_seed_makes_a_reader_panic_and_most_can_be_read() {
     let limits = Limits { unpacked_bytes: 1 << 20, page_bytes: 1 << 18 };
     for (target, format) in [
         ("csv", Format::Csv),
+        ("json", Format::Json),
         ("parquet", Format::Parquet),
+        ("arrow", Format::Arrow),
         ("npy", Format::Npy),
         ("npz", Format::Npz),
+        ("svmlight", Format::Svmlight),
+        ("mtx", Format::Mtx),
         ("idx", Format::Idx),
         ("cifar", Format::Cifar10),
     ] {

@@ -32,7 +32,7 @@ fn try_everything(bytes: &[u8]) {
             let all: Vec<usize> = (0..input.features.rows()).collect();
             if let Ok((pipeline, _)) = Preprocess::fit(&input.features, &all, &PreprocessOptions::default()) {
                 let transformed = pipeline.transform(&input.features);
-                assert!(transformed.is_ok_and(|features| features.values.iter().all(|value| value.is_finite())));
+                assert!(transformed.is_ok_and(|features| features.rows.values().iter().all(|value| value.is_finite())));
             }
         }
         let _ = read_labels(&source, &options);
@@ -50,7 +50,33 @@ fn seeds() -> Vec<Vec<u8>> {
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gz.write_all(&idx).unwrap();
     let text = b"\xef\xbb\xbfa;b;c\n1;\"x;\"\"y\";2024-01-01\n2;;\n?;z;2024-01-02T10:00:00+02:00\n".to_vec();
-    vec![npy, npz, idx, gz.finish().unwrap(), text, b"1,2\n3,4\n".to_vec()]
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, array) in [
+        ("format", npy_of("|S3", false, "()", b"csr")),
+        ("shape", npy_of("|u1", false, "(2,)", &[2, 3])),
+        ("indptr", npy_of("|u1", false, "(3,)", &[0, 1, 2])),
+        ("indices", npy_of("|u1", false, "(2,)", &[2, 0])),
+        ("data", npy_of("|u1", false, "(2,)", &[5, 6])),
+    ] {
+        // Stored, so that a change of bytes is a change of numbers.
+        let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        archive.start_file(format!("{name}.npy"), stored).unwrap();
+        archive.write_all(&array).unwrap();
+    }
+    let scipy = archive.finish().unwrap().into_inner();
+    let svmlight = b"+1 1:0.5 3:2 # c\n-1 qid:1 2:1e3\n".to_vec();
+    let coordinates = b"%%MatrixMarket matrix coordinate real symmetric\n%\n2 2 2\n1 1 1\n2 1 5\n".to_vec();
+    let array = b"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n".to_vec();
+    let plain = b"1,2\n3,4\n".to_vec();
+    let json = b"[{\"a\": 1, \"b\": {\"c\": \"x\"}}, {\"a\": null, \"b\": {\"c\": \"2024-01-01\"}}]".to_vec();
+    let arrow = |seed: &str| {
+        let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/arrow");
+        std::fs::read(corpus.join(seed)).unwrap()
+    };
+    let (file, stream) = (arrow("types_lz4"), arrow("types_stream"));
+    let sparse = [scipy, svmlight, coordinates, array];
+    let others = [npy, npz, idx, gz.finish().unwrap(), text, plain, json, file, stream];
+    others.into_iter().chain(sparse).collect()
 }
 
 proptest! {
@@ -67,8 +93,18 @@ proptest! {
     }
 
     #[test]
+    fn random_sparse_text(start in "(%%MatrixMarket matrix (coordinate|array) real (general|symmetric)\n)?", text in "[0-3:. #%\n-]{0,60}") {
+        try_everything(format!("{start}{text}").as_bytes());
+    }
+
+    #[test]
+    fn random_json(text in "[a-c0-9,:\"{}\\[\\]\n\\\\ .-]{0,200}") {
+        try_everything(text.as_bytes());
+    }
+
+    #[test]
     fn damaged_files(
-        which in 0..6usize,
+        which in 0..13usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         cut in prop::option::of(any::<prop::sample::Index>()),
     ) {

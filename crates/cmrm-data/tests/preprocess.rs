@@ -22,8 +22,8 @@ fn fit(text: &str, options: &PreprocessOptions) -> (Preprocess, Vec<Note>, Vec<f
     let input = input(text);
     let (pipeline, notes) = Preprocess::fit(&input.features, &all(&input.features), options).unwrap();
     let transformed = pipeline.transform(&input.features).unwrap();
-    assert_eq!(transformed.width, pipeline.feature_names().len());
-    (pipeline, notes, transformed.values)
+    assert_eq!(transformed.rows.width(), pipeline.feature_names().len());
+    (pipeline, notes, transformed.rows.values().to_vec())
 }
 
 fn plain() -> PreprocessOptions {
@@ -58,7 +58,7 @@ fn standardisation_is_learned_on_the_training_rows_only() {
     let (pipeline, _) = Preprocess::fit(&data.features, &[0, 1], &PreprocessOptions::default()).unwrap();
     assert_eq!(pipeline.feature_names(), ["a", "c=x", "c=y"]);
     let transformed = pipeline.transform(&data.features).unwrap();
-    assert_eq!(transformed.values, [-1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 998.0, 0.0, 0.0]);
+    assert_eq!(transformed.rows.values(), [-1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 998.0, 0.0, 0.0]);
     assert_eq!(
         transformed.notes,
         [Note::UnknownCategories { column: "c".into(), cells: 1, examples: vec!["z".into()] }]
@@ -70,7 +70,7 @@ fn an_unknown_name_has_place_minus_one() {
     let data = input("a\nx\ny\nz\n");
     let options = PreprocessOptions { categories: CategoryEncoding::Ordinal, ..plain() };
     let (pipeline, _) = Preprocess::fit(&data.features, &[0, 1], &options).unwrap();
-    assert_eq!(pipeline.transform(&data.features).unwrap().values, [0.0, 1.0, -1.0]);
+    assert_eq!(pipeline.transform(&data.features).unwrap().rows.values(), [0.0, 1.0, -1.0]);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_cell_missing_only_later_is_filled_in_without_a_flag() {
     assert_eq!(pipeline.feature_names(), ["n", "c=x", "c=y"]);
     let later = read_csv("n,c\n?,?\n", &ReadOptions { expected: Some(pipeline.expected()), ..Default::default() });
     let transformed = pipeline.transform(&later.unwrap().features).unwrap();
-    assert_eq!(transformed.values, [2.0, 0.0, 1.0]);
+    assert_eq!(transformed.rows.values(), [2.0, 0.0, 1.0]);
     assert_eq!(transformed.notes.len(), 2);
 }
 
@@ -117,7 +117,7 @@ fn constant_columns_are_dropped_with_a_word_and_not_asked_for_again() {
             "column 'c' is always 'z' on the training rows and was dropped",
         ]
     );
-    assert_eq!(pipeline.transform(&input("a\n5\n6\n").features).unwrap().values, [5.0, 6.0]);
+    assert_eq!(pipeline.transform(&input("a\n5\n6\n").features).unwrap().rows.values(), [5.0, 6.0]);
     // A constant with gaps says something by its gaps alone.
     let (pipeline, _, values) = fit("a,k\n1,7\n2,\n3,7\n", &imputing());
     assert_eq!(pipeline.feature_names(), ["a", "k is missing"]);
@@ -137,12 +137,17 @@ fn too_many_names_keep_the_most_frequent() {
 }
 
 #[test]
-fn a_column_that_counts_rows_is_remarked_upon() {
+fn a_column_that_counts_rows_is_left_out() {
     let text: String = (0..30).map(|row| format!("{},{}\n", row + 1, row % 4)).collect();
     let data = read_csv(format!("id,v\n{text}"), &ReadOptions::default()).unwrap();
     let rows: Vec<usize> = (0..30).filter(|row| row % 4 != 1).collect();
-    let (_, notes) = Preprocess::fit(&data.features, &rows, &plain()).unwrap();
-    assert_eq!(notes, [Note::LooksLikeRowNumber { column: "id".into() }]);
+    let (pipeline, notes) = Preprocess::fit(&data.features, &rows, &plain()).unwrap();
+    assert_eq!(notes, [Note::Identifier { column: "id".into(), why: "numbers the rows".into() }]);
+    assert_eq!(pipeline.feature_names(), ["v"]);
+    // Who says that it is a number wants it.
+    let options = PreprocessOptions { overrides: [("id".into(), Override::Numeric)].into(), ..plain() };
+    let (pipeline, notes) = Preprocess::fit(&data.features, &rows, &options).unwrap();
+    assert_eq!((pipeline.width(), notes), (2, vec![]));
 }
 
 #[test]
@@ -180,7 +185,7 @@ fn arrays_take_the_same_way() {
     let data = array(vec![1.0, 5.0, 0.0, 3.0, 5.0, 1.0], 3);
     let (pipeline, notes) = Preprocess::fit(&data, &[0, 1], &PreprocessOptions::default()).unwrap();
     assert_eq!(notes.len(), 1);
-    assert_eq!(pipeline.transform(&data).unwrap().values, [-1.0, -1.0, 1.0, 1.0]);
+    assert_eq!(pipeline.transform(&data).unwrap().rows.values(), [-1.0, -1.0, 1.0, 1.0]);
     let error = pipeline.transform(&array(vec![1.0; 4], 4)).unwrap_err().to_string();
     assert!(error.starts_with("feature columns: expected 3, found 4"), "{error}");
     let error = pipeline.transform(&array(vec![1.0, 5.0, f32::INFINITY], 3)).unwrap_err().to_string();
@@ -189,10 +194,10 @@ fn arrays_take_the_same_way() {
     assert!(Preprocess::fit(&gap, &[0, 1, 2], &imputing()).is_err());
     let options = PreprocessOptions { nan_is_missing: true, ..imputing() };
     let (pipeline, _) = Preprocess::fit(&gap, &[0, 1, 2], &options).unwrap();
-    assert_eq!(pipeline.transform(&gap).unwrap().values, [1.0, 0.0, 2.0, 1.0, 3.0, 0.0]);
+    assert_eq!(pipeline.transform(&gap).unwrap().rows.values(), [1.0, 0.0, 2.0, 1.0, 3.0, 0.0]);
     // A file without a header is an array with another spelling.
     let text = read_csv("1\nnan\n3\n", &ReadOptions::default()).unwrap();
-    assert_eq!(pipeline.transform(&text.features).unwrap().values, [1.0, 0.0, 2.0, 1.0, 3.0, 0.0]);
+    assert_eq!(pipeline.transform(&text.features).unwrap().rows.values(), [1.0, 0.0, 2.0, 1.0, 3.0, 0.0]);
 }
 
 #[test]
@@ -200,7 +205,7 @@ fn columns_are_matched_by_name() {
     let (pipeline, _, _) = fit("a,b,c\n1,x,true\n2,y,false\n", &plain());
     let transform = |text: &str| pipeline.transform(&input(text).features);
     let moved = transform("extra,c,b,a\n9,true,y,5\n9,false,y,6\n").unwrap();
-    assert_eq!(moved.values, [5.0, 0.0, 1.0, 1.0, 6.0, 0.0, 1.0, 0.0]);
+    assert_eq!(moved.rows.values(), [5.0, 0.0, 1.0, 1.0, 6.0, 0.0, 1.0, 0.0]);
     assert_eq!(moved.notes, [Note::ExtraColumns { columns: vec!["extra".into()] }]);
     for (text, start) in [
         ("a,z\n1,x\n2,y\n", "missing columns of the model: 'b', 'c'; the data must have the columns"),
@@ -213,7 +218,7 @@ fn columns_are_matched_by_name() {
     }
     // Where only one side has names, position counts.
     let bare = transform("5,y,true\n6,x,true\n").unwrap();
-    assert_eq!(bare.values, [5.0, 0.0, 1.0, 1.0, 6.0, 1.0, 0.0, 1.0]);
+    assert_eq!(bare.rows.values(), [5.0, 0.0, 1.0, 1.0, 6.0, 1.0, 0.0, 1.0]);
     assert_eq!(bare.notes, [Note::MatchedByPosition]);
 }
 
@@ -226,7 +231,7 @@ fn a_reader_that_knows_the_model_refuses_at_the_cell() {
     // Numbers alone would be detected here; the model knows better and keeps the zeros.
     let data = read_csv("b,a,extra\n007,1,q\n7,2,q\n", &options).unwrap();
     let transformed = pipeline.transform(&data.features).unwrap();
-    assert_eq!(transformed.values, [1.0, 1.0, 0.0, 2.0, 0.0, 0.0]);
+    assert_eq!(transformed.rows.values(), [1.0, 1.0, 0.0, 2.0, 0.0, 0.0]);
     assert!(transformed.notes.contains(&Note::ExtraColumns { columns: vec!["extra".into()] }));
 }
 
@@ -281,7 +286,7 @@ fn format_one_stays_readable() {
     );
     let options = ReadOptions { expected: Some(pipeline.expected()), ..ReadOptions::default() };
     let data = read_csv("a,b,c,d,e\n4.5,true,y,2010-01-01,p\n?,false,?,?,?\n1,no,z,2000-01-01,z\n", &options).unwrap();
-    let values = pipeline.transform(&data.features).unwrap().values;
+    let values = pipeline.transform(&data.features).unwrap().rows.values().to_vec();
     assert_eq!(values[..9], [2.0, 0.0, 1.0, 0.0, 1.0, 0.0, 5.0, 0.0, 0.0]);
     assert_eq!(values[9..18], [0.5, 1.0, 0.0, 0.0, 0.0, 1.0, 12.0, 1.0, 1.0]);
     assert_eq!(values[18..], [0.25, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0]);
@@ -294,7 +299,7 @@ fn unlabelled_rows_are_left_out_of_the_data_set() {
     let labels = data.encode_labels(&options).unwrap();
     let (pipeline, _) = Preprocess::fit(&data.features, &labels.rows, &plain()).unwrap();
     let (set, _) = pipeline.dataset(&data, &labels).unwrap();
-    assert_eq!((&set.features[..], &set.labels[..], &set.rows[..]), (&[1.0, 3.0][..], &[0, 1][..], &[0, 2][..]));
+    assert_eq!((set.features.values(), &set.labels[..], &set.rows[..]), (&[1.0, 3.0][..], &[0, 1][..], &[0, 2][..]));
     assert_eq!(set.gather(&[1]).unwrap().rows, [2]);
 }
 
@@ -328,9 +333,9 @@ proptest! {
         let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<_>>();
         let mut pieces = Vec::new();
         for part in opened.chunks(chunk).unwrap() {
-            pieces.extend(stored.transform(&part.unwrap().features).unwrap().values);
+            pieces.extend(stored.transform(&part.unwrap().features).unwrap().rows.values());
         }
-        prop_assert_eq!(bits(pieces), bits(expected.transform(&whole.features).unwrap().values));
+        prop_assert_eq!(bits(pieces), bits(expected.transform(&whole.features).unwrap().rows.values().to_vec()));
     }
 
     #[test]
@@ -347,7 +352,7 @@ proptest! {
             let (Ok(from_text), Ok(from_array)) = (fitted(&text), fitted(&array)) else { return Ok(()) };
             prop_assert_eq!(&from_text, &from_array);
             let (Ok(a), Ok(b)) = (from_text.transform(&text.features), from_array.transform(&array.features)) else { return Ok(()) };
-            prop_assert_eq!(a.values, b.values);
+            prop_assert_eq!(a.rows, b.rows);
         }
     }
 }

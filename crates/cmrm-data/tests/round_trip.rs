@@ -56,7 +56,7 @@ proptest! {
         let separate = separate.with_labels(read_labels(&Source::file(path("y.npy")), &plain).unwrap()).unwrap();
         sets.push(dataset(&separate));
         sets.push(dataset(&read_path(folder.path(), &plain).unwrap()));
-        let bits = |set: &Dataset| set.features.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let bits = |set: &Dataset| set.features.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>();
         for set in &sets[1..] {
             prop_assert_eq!(bits(set), bits(&sets[0]));
             prop_assert_eq!(&set.labels, &sets[0].labels);
@@ -112,6 +112,6 @@ fn a_summary_shows_each_column() {
          flag    boolean             0  1 true\n\
          when    date                0  2023-12-31 to 2024-01-02\n\
          name    categorical         0  2 names: a, b\n\
-         gap     numeric             2  \n"
+         gap     numeric             2\n"
     );
 }

@@ -6,6 +6,7 @@ use cmrm::envelope::{EnvelopeConfig, Fade, Filter, Preset, PresetOverrides, Scal
 use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
 use cmrm_data::preprocess::PreprocessOptions;
+use cmrm_data::read::Format;
 use cmrm_train::model::{Head, Init, ModelConfig};
 use cmrm_train::optim::{AdamConfig, AdamWConfig, Clip, LbfgsConfig, OptimiserConfig, SgdConfig};
 use cmrm_train::schedule::ScheduleConfig;
@@ -19,7 +20,7 @@ use crate::kinds::{Keep, ModelKind, OptimiserKind, RowOrder};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FitConfig {
-    /// What to learn from: a file, a folder, or a data set of the catalogue.
+    /// What to learn from: a file, a folder or pattern of files, `-` for standard input, or a data set of the catalogue.
     pub data: String,
     /// Column of the labels.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,11 +31,17 @@ pub struct FitConfig {
     /// Column that names the rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// The format of the data; detected if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
     /// The character between cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delimiter: Option<String>,
     /// Whether the first row names no columns.
     pub no_header: bool,
+    /// Whether a cell that is not of its column's kind is refused, instead of a few of them counting as missing.
+    #[serde(skip_serializing_if = "is_default")]
+    pub strict: bool,
     /// A file to test on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<String>,
@@ -156,8 +163,10 @@ impl Default for FitConfig {
             label: None,
             labels: None,
             id: None,
+            format: None,
             delimiter: None,
             no_header: false,
+            strict: false,
             test: None,
             hold_out_unlabelled: false,
             noise: None,

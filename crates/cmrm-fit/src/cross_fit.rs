@@ -127,7 +127,7 @@ impl<'a> CrossFit<'a> {
         observer.fold(fold);
         let Some((held_out, _)) = &outcome.rows.test else { return Ok(Vec::new()) };
         let mut places = held.iter();
-        outcome.envelope_arm()?.model.each_probabilities(held_out.matrix()?, &Stop::default(), |block| {
+        outcome.envelope_arm()?.model.each_probabilities(held_out.x()?, &Stop::default(), |block| {
             let width = block.columns();
             let mut probabilities = probabilities.lock().unwrap_or_else(PoisonError::into_inner);
             for (found, &row) in block.iter_rows().zip(places.by_ref()) {

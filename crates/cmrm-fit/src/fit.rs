@@ -86,7 +86,7 @@ impl Fit {
     /// The training of all arms, ready to run. The penalty must be decided.
     pub fn trainer(&self) -> Result<Trainer<'_, f32>> {
         let Prepared { train, validation, .. } = &*self.rows;
-        let held = (!validation.data.is_empty()).then(|| validation.data.matrix()).transpose()?;
+        let held = (!validation.data.is_empty()).then(|| validation.data.x()).transpose()?;
         let held = held.map(|x| Examples::new(x, &validation.data.labels));
         let classes = train.data.classes.len();
         let trainer = Trainer::new(self.config.train_config(), self.arms.clone(), classes, train.examples()?, held)?;

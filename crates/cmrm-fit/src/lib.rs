@@ -8,7 +8,6 @@
 //! A table is trained on, audited, and predicted:
 //!
 //! ```
-//! use cmrm::Matrix;
 //! use cmrm_data::ColumnRef;
 //! use cmrm_data::read::{ReadOptions, Source, read};
 //! use cmrm_fit::{Fit, FitConfig, Loaded};
@@ -32,7 +31,7 @@
 //! assert_eq!((rows.rows[worst], rows.name(rows.rival[worst])), (20, "plum"));
 //!
 //! let new = outcome.rows.preprocess.transform(&table.features)?;
-//! let predicted = outcome.envelope_arm()?.model.predict(Matrix::new(&new.values, new.width)?)?;
+//! let predicted = outcome.envelope_arm()?.model.predict(new.rows.view()?)?;
 //! assert_eq!(rows.name(predicted[20]), "plum");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -63,6 +63,14 @@ fn contents(input: &Input) -> Vec<u64> {
                 row.iter().for_each(|&value| mix(key, number(f64::from(value))));
             }
         }
+        Features::Sparse(array) => {
+            for (key, row) in keys.iter_mut().zip(array.rows.view().iter_rows()) {
+                for (column, value) in row.iter() {
+                    mix(key, column as u64);
+                    mix(key, number(f64::from(value)));
+                }
+            }
+        }
     }
     if let Some(labels) = &input.labels {
         add_column(&mut keys, labels);
@@ -84,6 +92,7 @@ fn add_column(keys: &mut [u64], column: &Column) {
             let hashed: Vec<u64> = levels.iter().map(|level| text(level)).collect();
             add(keys, &|row| hashed[codes[row] as usize]);
         }
+        Values::Text(values) => add(keys, &|row| text(&values[row])),
     }
 }
 

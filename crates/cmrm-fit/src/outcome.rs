@@ -68,7 +68,7 @@ impl FitOutcome {
         let Prepared { train, validation, .. } = &*self.rows;
         let (rows, probabilities) = match &arm.out_of_sample {
             _ if !validation.data.is_empty() => {
-                (&validation.data, arm.model.probabilities(validation.data.matrix()?, stop)?)
+                (&validation.data, arm.model.probabilities(validation.data.x()?, stop)?)
             }
             Some(out_of_sample) => (&train.data, out_of_sample.clone()),
             None => return Ok(None),

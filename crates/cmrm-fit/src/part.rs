@@ -28,7 +28,7 @@ impl Part {
 
     /// The rows as a training takes them.
     pub fn examples(&self) -> Result<Examples<'_, f32>> {
-        let examples = Examples::new(self.data.matrix()?, &self.data.labels);
+        let examples = Examples::new(self.data.x()?, &self.data.labels);
         Ok(Examples { row_weights: self.weights.as_deref(), ..examples })
     }
 
@@ -40,19 +40,19 @@ impl Part {
 
     /// The rows of both parts, in the order of their places: `places` are those of this part, `others` those of the other.
     pub(crate) fn merge(&self, places: &[usize], other: &Part, others: &[usize]) -> Result<Part> {
-        let of =
-            |part, places: &[usize]| places.iter().enumerate().map(move |(at, &place)| (place, part, at)).collect();
-        let mut order: Vec<(usize, &Part, usize)> = of(self, places);
-        order.append(&mut of(other, others));
-        order.sort_by_key(|&(place, ..)| place);
-        let (mut data, width) = (self.data.gather(&[])?, self.data.width());
-        for &(_, part, at) in &order {
-            data.features.extend_from_slice(&part.data.features[at * width..(at + 1) * width]);
-            data.labels.push(part.data.labels[at]);
-            data.rows.push(part.data.rows[at]);
-        }
-        let weight = |&(_, part, at): &(usize, &Part, usize)| part.weights.as_ref().map(|weights| weights[at]);
-        let clean = |&(_, part, at): &(usize, &Part, usize)| part.clean.as_ref().map(|clean| clean[at]);
-        Ok(Part { data, weights: order.iter().map(weight).collect(), clean: order.iter().map(clean).collect() })
+        let mut both = self.clone();
+        both.data.features.append(other.data.x()?)?;
+        both.data.labels.extend(&other.data.labels);
+        both.data.rows.extend(&other.data.rows);
+        both.weights = joined(both.weights, other.weights.as_deref());
+        both.clean = joined(both.clean, other.clean.as_deref());
+        let mut order: Vec<(usize, usize)> = places.iter().chain(others).copied().zip(0..).collect();
+        order.sort_unstable();
+        both.gather(&order.into_iter().map(|(_, at)| at).collect::<Vec<_>>())
     }
+}
+
+/// The numbers of both parts, if both have them.
+fn joined<T: Copy>(ours: Option<Vec<T>>, theirs: Option<&[T]>) -> Option<Vec<T>> {
+    Some([ours?.as_slice(), theirs?].concat())
 }

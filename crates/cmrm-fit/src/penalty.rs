@@ -1,6 +1,6 @@
 //! How strong the penalty on a linear model's weights is: what rows that were held back say, by their observed labels.
 
-use cmrm::Matrix;
+use cmrm::OwnedRows;
 use cmrm::rng::Rng;
 use cmrm_train::train::{Arm, Examples, Method, Observer, Selection, TrainConfig, Trainer};
 use cmrm_train::tune::Folds;
@@ -88,7 +88,7 @@ impl Search {
                 }
                 *parameters = Some(trainer.parameters_of(0));
                 loss +=
-                    fold.held.log_loss(&trainer.current_model(0)?.probabilities(fold.held.matrix()?)?, self.classes);
+                    fold.held.log_loss(&trainer.current_model(0)?.probabilities(fold.held.x.view()?)?, self.classes);
             }
             if loss < found.0 {
                 found = (loss, strength);
@@ -100,8 +100,7 @@ impl Search {
 
 /// Some of the rows.
 struct Part {
-    x: Vec<f32>,
-    width: usize,
+    x: OwnedRows<f32>,
     labels: Vec<u32>,
     weights: Option<Vec<f32>>,
 }
@@ -109,19 +108,14 @@ struct Part {
 impl Part {
     fn gather(rows: &Examples<'_, f32>, wanted: &[usize]) -> Self {
         Part {
-            x: wanted.iter().flat_map(|&row| rows.x.row(row)).copied().collect(),
-            width: rows.x.columns(),
+            x: rows.x.gather(wanted),
             labels: wanted.iter().map(|&row| rows.labels[row]).collect(),
             weights: rows.row_weights.map(|weights| wanted.iter().map(|&row| weights[row]).collect()),
         }
     }
 
-    fn matrix(&self) -> Result<Matrix<'_, f32>> {
-        Ok(Matrix::new(&self.x, self.width)?)
-    }
-
     fn examples(&self) -> Result<Examples<'_, f32>> {
-        Ok(Examples { row_weights: self.weights.as_deref(), ..Examples::new(self.matrix()?, &self.labels) })
+        Ok(Examples { row_weights: self.weights.as_deref(), ..Examples::new(self.x.view()?, &self.labels) })
     }
 
     /// Sum over the rows, each by its weight.

@@ -1,8 +1,7 @@
 //! From rows as they were read to rows that can be trained on.
 
-use cmrm::Matrix;
 use cmrm::noise::{NoiseConfig, NoiseContext};
-use cmrm_data::preprocess::{Note, Preprocess, in_words};
+use cmrm_data::preprocess::{Note, Preprocess, Summary, in_words};
 use cmrm_data::{Column, Dataset, Input, LabelOptions, LabelledRows, MissingLabels};
 use cmrm_run::summary::Labels;
 use cmrm_train::Stop;
@@ -60,6 +59,8 @@ pub struct Prepared {
     pub unlabelled: usize,
     /// The column of IDs, by row of the data as it was read, if there is one.
     pub ids: Option<Column>,
+    /// What the columns are and what becomes of them; nothing if the data is an array.
+    pub columns: Option<Summary>,
     /// What the user should hear.
     pub notes: Vec<String>,
 }
@@ -83,6 +84,7 @@ impl Prepared {
                 Error::Data(error) => Error::Data(named(error)),
                 other => other,
             })?;
+        let columns = Summary::planned(&input.features, &preprocess, &notes);
         // Perhaps a copy of all rows, which nothing needs from here on.
         drop(input);
         let weights = weights.map(|weights| rows.iter().map(|&row| weights[row]).collect());
@@ -94,7 +96,9 @@ impl Prepared {
             notes.push(format!("note: {} rows without a label are held out", unlabelled.len()));
         }
         notes.extend(config.advice().map(|word| format!("note: {word}")));
-        notes.extend(doubt_about_classes(rows.len(), labels.classes.len()).map(|word| format!("note: {word}")));
+        let many = doubt_about_classes(rows.len(), labels.classes.len());
+        let of_labels = if many.is_some() { Vec::new() } else { labels.doubts() };
+        notes.extend(many.into_iter().chain(of_labels).map(|word| format!("note: {word}")));
         let place = |row: usize| places.as_ref().map_or(row, |places| places[row]);
         let mut clean = known_labels(loaded, &data.classes)?
             .map(|clean| rows.iter().map(|&row| clean[place(row)]).collect::<Vec<u32>>());
@@ -106,6 +110,7 @@ impl Prepared {
             unlabelled: unlabelled.len(),
             ids: loaded.train.ids.clone(),
             source: loaded.train.source.clone(),
+            columns,
             notes,
             ..Prepared::split(loaded.name.clone(), preprocess, all, split)?
         };
@@ -144,7 +149,8 @@ impl Prepared {
         // Where all rows train they are moved, not copied.
         let train = if split.train.len() == all.data.len() { all } else { all.gather(&split.train)? };
         let (source, notes) = (name.clone(), Vec::new());
-        Ok(Prepared { name, source, preprocess, split, train, validation, test, unlabelled: 0, ids: None, notes })
+        let (unlabelled, ids, columns) = (0, None, None);
+        Ok(Prepared { name, source, preprocess, split, train, validation, test, unlabelled, ids, columns, notes })
     }
 
     /// The same rows with those to validate among those to train on, and none to test.
@@ -161,6 +167,7 @@ impl Prepared {
             source: self.source.clone(),
             preprocess: self.preprocess.clone(),
             ids: self.ids.clone(),
+            columns: self.columns.clone(),
             notes: self.notes.clone(),
             ..*self
         })
@@ -232,9 +239,8 @@ fn inject(
     let mut rows: Vec<usize> = split.train.iter().chain(&split.validation).copied().collect();
     rows.sort_unstable();
     let labels: Vec<u32> = rows.iter().map(|&i| data.labels[i]).collect();
-    let features: Vec<f32> =
-        rows.iter().flat_map(|&i| data.features[i * data.width()..(i + 1) * data.width()].iter().copied()).collect();
-    let context = NoiseContext::new(data.classes.len()).with_features(Matrix::new(&features, data.width())?);
+    let features = data.features.gather(&rows);
+    let context = NoiseContext::new(data.classes.len()).with_features(features.view()?);
     let made = noise.apply(&labels, &context, config.seed)?;
     clean.get_or_insert_with(|| data.labels.clone());
     for (at, &row) in rows.iter().enumerate() {

@@ -58,6 +58,6 @@ fn confidences<'a>(arm: &FittedArm, train: &'a Dataset, clean: Option<&'a [u32]>
         return Ok(Confidences::of(Matrix::new(out_of_sample, train.classes.len())?, &train.labels, clean));
     }
     let mut confidences = Confidences::new(&train.labels, clean);
-    arm.model.each_probabilities(train.matrix()?, &Stop::default(), |probabilities| confidences.add(probabilities))?;
+    arm.model.each_probabilities(train.x()?, &Stop::default(), |probabilities| confidences.add(probabilities))?;
     Ok(confidences)
 }

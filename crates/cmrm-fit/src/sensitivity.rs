@@ -74,7 +74,7 @@ fn with(values: &[f64], own: f64) -> Vec<f64> {
 
 fn accuracy(arm: &FittedArm, data: Option<&Dataset>) -> Result<Option<Estimate>> {
     let Some(data) = data.filter(|data| !data.is_empty()) else { return Ok(None) };
-    let probabilities = arm.model.probabilities(data.matrix()?, &Stop::default())?;
+    let probabilities = arm.model.probabilities(data.x()?, &Stop::default())?;
     let predicted = predicted_classes(Matrix::new(&probabilities, data.classes.len())?)?;
     let right = predicted.iter().zip(&data.labels).filter(|(a, b)| a == b).count();
     let interval = wilson(right, data.len(), LEVEL)?;

@@ -26,7 +26,7 @@ impl FitOutcome {
             if let Some(test) = test {
                 let probabilities = match &arm.out_of_sample {
                     Some(out_of_sample) if labels == Labels::ObservedOutOfSample => Cow::Borrowed(out_of_sample),
-                    _ => Cow::Owned(arm.model.probabilities(test.matrix()?, &Stop::default())?),
+                    _ => Cow::Owned(arm.model.probabilities(test.x()?, &Stop::default())?),
                 };
                 let probabilities = Matrix::new(&probabilities, test.classes.len())?;
                 metrics = measure(probabilities, &test.labels, config.seed)?;
@@ -61,6 +61,7 @@ impl FitOutcome {
                 classes: train.classes.len(),
                 noise: config.noise.as_ref().map(ToString::to_string),
                 wrong_share,
+                columns: rows.columns.clone(),
             },
             judged_by: labels,
             arms,

@@ -1,6 +1,7 @@
 //! What should make the user look twice at a fit, by observed labels alone.
 
-use cmrm::scores::most_likely;
+use cmrm::audit::Evidence;
+use cmrm_run::no_better_than_chance;
 use cmrm_train::train::EpochStats;
 
 use crate::config::FitConfig;
@@ -17,17 +18,10 @@ impl FitOutcome {
     /// that had not seen them.
     pub fn warnings(&self) -> Result<Vec<String>> {
         let (kept, held, train) = (self.envelope_arm()?, &self.rows.validation.data, &self.rows.train.data);
-        if let Some(out_of_sample) = &kept.out_of_sample {
-            if train.len() < ENOUGH_TO_CHOOSE {
-                return Ok(Vec::new());
-            }
-            let said = out_of_sample.chunks_exact(train.classes.len()).map(most_likely);
-            let right = said.zip(&train.labels).filter(|(said, label)| said == *label).count();
-            let one_class = one_class_accuracy(&train.labels, &train.labels, train.classes.len());
-            let rows = format!("{} training rows, by models that had not seen them", train.len());
-            return Ok(no_better_than_one_class(right as f64 / train.len() as f64, one_class, &rows)
-                .into_iter()
-                .collect());
+        if kept.out_of_sample.is_some() {
+            let evidence = self.training_rows.evidence().filter(Evidence::tells_nothing);
+            let words = |evidence| format!("{}; no label is flagged", no_better_than_chance(&evidence));
+            return Ok(evidence.map(words).into_iter().collect());
         }
         if held.len() < ENOUGH_TO_CHOOSE {
             return Ok(Vec::new());

@@ -66,7 +66,7 @@ fn a_search_sees_the_rows_to_train_and_validate_on_in_their_order() {
             Ok(place) => (train, place),
             Err(_) => (validation, validation.rows.binary_search(row).unwrap()),
         };
-        assert_eq!(part.data.features[2 * at..2 * at + 2], from.features[2 * place..2 * place + 2]);
+        assert_eq!(part.data.features.values()[2 * at..2 * at + 2], from.features.values()[2 * place..2 * place + 2]);
         assert_eq!(part.data.labels[at], from.labels[place]);
     }
 }

@@ -89,7 +89,7 @@ fn features_that_say_next_to_nothing_leave_the_shares_of_the_classes() {
     values[0] = 8.0;
     for model in VOTES {
         let outcome = fit(model, &loaded(values.clone(), &labels, None));
-        let x = outcome.rows.train.data.matrix().unwrap();
+        let x = outcome.rows.train.data.x().unwrap();
         let said = outcome.envelope_arm().unwrap().model.probabilities(x, &Stop::default()).unwrap();
         for row in said[3..].chunks_exact(3) {
             assert!((row[0] - 2.0 / 3.0).abs() < 0.1 && row[2] < 0.15, "{model:?}: {row:?}");
@@ -106,7 +106,7 @@ fn two_rows_a_class_are_learned_from() {
     let labels = [0, 1, 2, 0, 1, 2];
     for model in VOTES {
         let outcome = fit(model, &loaded(values.clone(), &labels, None));
-        let x = outcome.rows.train.data.matrix().unwrap();
+        let x = outcome.rows.train.data.x().unwrap();
         let probabilities = outcome.envelope_arm().unwrap().model.probabilities(x, &Stop::default()).unwrap();
         assert!(probabilities.iter().all(|p| (0.0..=1.0).contains(p)), "{model:?}: {probabilities:?}");
         assert_eq!(outcome.training_rows.margin.len(), 6, "{model:?}");

@@ -135,12 +135,10 @@ impl<'a> Cards<'a> {
 
     /// The trusted rows of a label that are nearest in the features that the model sees.
     fn nearest(&self, at: usize, label: u32) -> Vec<usize> {
-        let width = self.train.width();
-        let row = |at: usize| &self.train.features[at * width..(at + 1) * width];
-        let here = row(at);
+        let Ok(rows) = self.train.x() else { return Vec::new() };
         let mut best: Vec<(f32, usize)> = Vec::with_capacity(NEIGHBOURS + 1);
         for &other in self.trusted[label as usize].iter().filter(|&&other| other != at) {
-            let distance: f32 = here.iter().zip(row(other)).map(|(a, b)| (a - b) * (a - b)).sum();
+            let distance = rows.squared_distance(at, other);
             if best.len() < NEIGHBOURS || distance < best[best.len() - 1].0 {
                 let place = best.partition_point(|&(near, _)| near <= distance);
                 best.insert(place, (distance, other));
@@ -169,6 +167,11 @@ fn content(raw: &Input, range: (f32, f32), row: usize, columns: usize) -> Conten
             let cells = values.iter().take(columns).enumerate();
             let cells = cells.map(|(i, value)| (format!("x{i}"), value.to_string())).collect();
             Content { picture: None, cells, more: values.len().saturating_sub(columns) }
+        }
+        Features::Sparse(array) => {
+            let row = array.rows.view().row(row);
+            let cells = row.iter().take(columns).map(|(at, value)| (format!("x{at}"), value.to_string())).collect();
+            Content { picture: None, cells, more: row.values.len().saturating_sub(columns) }
         }
     }
 }

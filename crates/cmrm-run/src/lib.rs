@@ -29,7 +29,7 @@ pub use folder::{RunDir, write_file};
 pub use info::{FORMAT, RunInfo, RunKind};
 pub use report::{ReportParts, epoch, report};
 pub use rows::TrainingRows;
-pub use suspects::{Suspect, Suspects};
+pub use suspects::{Suspect, Suspects, no_better_than_chance};
 
 /// Name of the arm without an envelope.
 pub const BASE: &str = "base";

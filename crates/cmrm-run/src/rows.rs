@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cmrm::Matrix;
-use cmrm::audit::{Audit, MarginOptions, rank_confidences, rank_margins};
+use cmrm::audit::{Audit, Evidence, MarginOptions, rank_confidences, rank_margins};
 use cmrm::scores::strongest_other;
 use cmrm_data::read::{ReadOptions, Source, read};
 use cmrm_data::table::Values;
@@ -93,16 +93,27 @@ impl TrainingRows {
         self.classes.get(class as usize).map_or("?", String::as_str)
     }
 
+    /// What models that have not seen the rows tell of the labels, where there are such.
+    pub fn evidence(&self) -> Option<Evidence> {
+        let agrees = |row: usize| self.margin[row] > 0.0;
+        // Nothing for rows that do not fit together, which `audit` refuses with a reason.
+        Evidence::of_labels(&self.confidence, agrees, &self.labels, self.classes.len()).ok()
+    }
+
     /// Positions of the suspects, most suspicious first: rows where another class is more likely than the given one. They are
     /// ranked by the probability of the given label where models judged the rows that they had not seen, else by the margin.
+    /// There are none where the models tell nothing of the labels ([`Evidence::tells_nothing`]).
     pub fn suspects(&self) -> Vec<usize> {
+        if self.evidence().is_some_and(|evidence| evidence.tells_nothing()) {
+            return Vec::new();
+        }
         let by = if self.confidence.is_empty() { &self.margin } else { &self.confidence };
         let mut suspects: Vec<usize> = (0..self.len()).filter(|&at| self.margin[at] < 0.0).collect();
         suspects.sort_by(|&a, &b| by[a].total_cmp(&by[b]).then(a.cmp(&b)));
         suspects
     }
 
-    /// The audit of all rows, ranked as [`TrainingRows::suspects`] are.
+    /// The audit of all rows, ranked as [`TrainingRows::suspects`] are, whatever the models tell of the labels.
     pub fn audit(&self) -> Result<Audit> {
         let (classes, options) = (self.classes.len(), MarginOptions::default());
         let (margin, rival, labels) = (&self.margin, &self.rival, &self.labels);
@@ -243,8 +254,8 @@ mod tests {
     fn a_row_is_judged_by_its_own_probabilities() {
         let classes = ["a", "b", "c"].map(str::to_owned).to_vec();
         let train = Dataset {
-            features: vec![0.0; 2],
-            feature_names: vec!["x".into()],
+            features: cmrm::OwnedRows::Dense { values: vec![0.0; 2], width: 1 },
+            feature_names: ["x".to_string()].into(),
             labels: vec![0, 2],
             rows: vec![5, 3],
             classes,

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use cmrm_data::files::text::{markdown_value, printable_value};
+use cmrm_data::preprocess::Summary;
 use serde::{Deserialize, Serialize};
 
 use crate::BASE;
@@ -98,6 +99,9 @@ pub struct DataSummary {
     pub noise: Option<String>,
     /// Share of training rows whose label is known to be wrong.
     pub wrong_share: Option<f64>,
+    /// What the columns are and what became of them; nothing if the data is an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Summary>,
 }
 
 /// How one arm did.
@@ -180,13 +184,13 @@ impl FitSummary {
             rows => format!("judged on {rows} rows by {}", self.judged_by.words()),
         };
         let _ = writeln!(out, "Trained on {} rows{labels}; {judged}.\n", self.data.train_rows);
+        for warning in &self.warnings {
+            let _ = writeln!(out, "Warning: {warning}.\n");
+        }
         self.write_table(out, style);
         self.write_members(out, style);
         if let Some(difference) = &self.difference {
             let _ = writeln!(out, "\n{}", difference_in_words(difference));
-        }
-        for warning in &self.warnings {
-            let _ = writeln!(out, "\nWarning: {warning}.");
         }
         match self.suspects.count {
             0 => out.push_str("\nNo label looks wrong.\n"),

@@ -1,5 +1,6 @@
 //! The rows whose labels look wrong, from the record of a single fit.
 
+use cmrm::audit::Evidence;
 use serde::{Deserialize, Serialize};
 
 use crate::rows::TrainingRows;
@@ -55,4 +56,16 @@ impl Suspects {
         let top = top.collect();
         Suspects { count: suspects.len(), share: suspects.len() as f64 / rows.len() as f64, precision, recall, top }
     }
+}
+
+/// A model that tells nothing of the labels, in words.
+pub fn no_better_than_chance(evidence: &Evidence) -> String {
+    format!(
+        "the model tells the labels no better than chance: it agrees with {:.1} % of the observed labels of {} rows that it had \
+         not seen, where always naming the most frequent class agrees with {:.1} %; check that features and labels belong \
+         together, or try other features",
+        100.0 * evidence.accuracy,
+        evidence.rows,
+        100.0 * evidence.most_frequent
+    )
 }

@@ -1,5 +1,6 @@
 //! The error type of the training engine.
 
+use cmrm::{Matrix, Rows};
 use thiserror::Error;
 
 /// What can go wrong while training.
@@ -59,6 +60,14 @@ impl Error {
     pub fn is_internal(&self) -> bool {
         matches!(self, Error::Internal(_))
     }
+}
+
+/// The rows as a matrix, for what does not take sparse rows.
+pub(crate) fn dense_only<'a, T: Copy>(what: &'static str, x: Rows<'a, T>) -> Result<Matrix<'a, T>> {
+    x.dense().ok_or_else(|| {
+        let reason = "takes dense rows only; choose another learner, or make the rows dense".to_string();
+        cmrm::Error::Invalid { what, reason }.into()
+    })
 }
 
 /// Shorthand for a result with this crate's [`enum@Error`].

@@ -45,6 +45,7 @@ pub mod model;
 pub mod neighbours;
 pub mod optim;
 pub mod predict;
+mod products;
 pub mod schedule;
 mod stop;
 pub mod stored;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use cmrm::Matrix;
 use cmrm::error::{check_labels, check_length, check_parameter, check_row_weights};
+use cmrm::{OwnedRows, Rows};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::matmul::{View, ViewMut, multiply};
+use crate::products::{Compared, put_rows, squares, take_rows};
 use crate::stop::Stop;
 use crate::stored::TensorFile;
 use crate::train::Examples;
@@ -23,7 +23,7 @@ pub struct Neighbours {
     classes: usize,
     count: usize,
     /// Shared by those that differ in `count` alone.
-    rows: Arc<[f32]>,
+    rows: Arc<OwnedRows<f32>>,
     labels: Vec<u32>,
     weights: Vec<f32>,
 }
@@ -64,7 +64,7 @@ impl Neighbours {
             inputs: examples.x.columns(),
             classes,
             count: most,
-            rows: examples.x.values().into(),
+            rows: Arc::new(examples.x.to_owned_rows()),
             labels: examples.labels.to_vec(),
             weights: examples.row_weights.map_or_else(|| vec![1.0; rows], <[f32]>::to_vec),
         };
@@ -93,7 +93,11 @@ impl Neighbours {
     }
 
     /// Probabilities, `[rows, classes]`.
-    pub fn probabilities(&self, x: Matrix<'_, f32>, stop: &Stop) -> Result<Vec<f32>> {
+    pub fn probabilities<'x>(&self, x: impl Into<Rows<'x, f32>>, stop: &Stop) -> Result<Vec<f32>> {
+        self.probabilities_of(x.into(), stop)
+    }
+
+    fn probabilities_of(&self, x: Rows<'_, f32>, stop: &Stop) -> Result<Vec<f32>> {
         check_length("features of a row against the model's inputs", self.inputs, x.columns())?;
         let mut out = vec![0.0; x.rows() * self.classes];
         let nearest = self.nearest(x, self.count, stop)?;
@@ -116,17 +120,15 @@ impl Neighbours {
 
     /// The places of the `count` rows nearest to each row of `x`, the nearest first; of equals the earlier one. Rows without
     /// weight are nobody's neighbours.
-    fn nearest(&self, x: Matrix<'_, f32>, count: usize, stop: &Stop) -> Result<Vec<Vec<u32>>> {
+    fn nearest(&self, x: Rows<'_, f32>, count: usize, stop: &Stop) -> Result<Vec<Vec<u32>>> {
         let own = self.labels.len();
-        let squares: Vec<f32> =
-            self.rows.chunks_exact(self.inputs).map(|row| row.iter().map(|v| v * v).sum()).collect();
-        let rows = View::rows(&self.rows, own, self.inputs, self.inputs).transposed();
-        let chunk = |x: &[f32]| -> Result<Vec<Vec<u32>>> {
+        let rows = self.rows.view()?;
+        let (squares, compared) = (squares(rows), Compared::new(rows));
+        let chunk = |chunk: usize| -> Result<Vec<Vec<u32>>> {
             stop.check()?;
-            let asked = x.len() / self.inputs;
-            let mut products = vec![0.0; asked * own];
-            let x = View::rows(x, asked, self.inputs, self.inputs);
-            multiply(ViewMut::rows(&mut products, asked, own, own), x, rows, false);
+            let first = chunk * CHUNK_ROWS;
+            let mut products = Vec::new();
+            compared.products(x.slice(first..(first + CHUNK_ROWS).min(x.rows())), &mut products);
             let mut keys: Vec<u64> = Vec::with_capacity(own);
             let near = |products: &[f32]| {
                 keys.clear();
@@ -141,15 +143,15 @@ impl Neighbours {
             };
             Ok(products.chunks_exact(own).map(near).collect())
         };
-        let found: Vec<Vec<Vec<u32>>> =
-            x.values().par_chunks(CHUNK_ROWS * self.inputs).map(chunk).collect::<Result<_>>()?;
+        let chunks = 0..x.rows().div_ceil(CHUNK_ROWS);
+        let found: Vec<Vec<Vec<u32>>> = chunks.into_par_iter().map(chunk).collect::<Result<_>>()?;
         Ok(found.into_iter().flatten().collect())
     }
 
     /// Puts the tensors into a file, their names after `prefix`.
     pub(crate) fn put_into(&self, prefix: &str, file: &mut TensorFile) -> NeighboursHeader {
         let rows = self.labels.len();
-        file.put(format!("{prefix}rows"), &[rows, self.inputs], &self.rows);
+        put_rows(file, &format!("{prefix}rows"), &self.rows);
         file.put_integers(format!("{prefix}labels"), &self.labels);
         file.put(format!("{prefix}weights"), &[rows], &self.weights);
         NeighboursHeader { inputs: self.inputs, classes: self.classes, count: self.count }
@@ -163,13 +165,10 @@ impl Neighbours {
         }
         let labels = file.take_integers(&format!("{prefix}labels"))?;
         check_labels(&labels, classes)?;
-        let rows = file.take_shaped(&format!("{prefix}rows"), &[labels.len(), inputs])?;
+        let rows = take_rows(file, &format!("{prefix}rows"), labels.len(), inputs)?;
         let weights: Vec<f32> = file.take_shaped(&format!("{prefix}weights"), &[labels.len()])?;
         check_row_weights(Some(&weights), labels.len())?;
-        if let Some(at) = rows.iter().position(|value: &f32| !value.is_finite()) {
-            return Err(cmrm::Error::non_finite("feature", at / inputs, at % inputs, f64::from(rows[at])).into());
-        }
-        Ok(Neighbours { inputs, classes, count, rows: rows.into(), labels, weights })
+        Ok(Neighbours { inputs, classes, count, rows: Arc::new(rows), labels, weights })
     }
 }
 
@@ -184,6 +183,7 @@ fn key(distance: f32, row: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cmrm::Matrix;
 
     #[test]
     fn the_nearest_rows_vote_by_their_weights_and_a_row_not_for_itself() {

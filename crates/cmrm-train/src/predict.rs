@@ -2,7 +2,7 @@
 
 use cmrm::error::check_length;
 use cmrm::scores::{most_likely, softmax};
-use cmrm::{Matrix, Scalar};
+use cmrm::{Matrix, Rows, Scalar};
 
 use crate::error::Result;
 use crate::model::{BLOCK_ROWS, Head, Network, Workspace};
@@ -42,12 +42,13 @@ impl<T: Scalar> Model<T> {
     }
 
     /// Scaled logits, `[rows, classes]`; a score becomes `(0, score)`.
-    pub fn logits(&self, x: Matrix<'_, T>) -> Result<Vec<T>> {
+    pub fn logits<'x>(&self, x: impl Into<Rows<'x, T>>) -> Result<Vec<T>> {
         self.logits_unless(x, &Stop::default())
     }
 
     /// [`Model::logits`], or [`crate::Error::Stopped`] soon after somebody asks to stop.
-    pub fn logits_unless(&self, x: Matrix<'_, T>, stop: &Stop) -> Result<Vec<T>> {
+    pub fn logits_unless<'x>(&self, x: impl Into<Rows<'x, T>>, stop: &Stop) -> Result<Vec<T>> {
+        let x: Rows<'_, T> = x.into();
         let mut logits = Vec::with_capacity(x.rows() * self.classes());
         self.each_logits(x, stop, |chunk| {
             logits.extend_from_slice(chunk);
@@ -57,7 +58,7 @@ impl<T: Scalar> Model<T> {
     }
 
     /// Hands the scaled logits of the rows to `take`, some rows at a time and in order, to be changed at will.
-    fn each_logits(&self, x: Matrix<'_, T>, stop: &Stop, mut take: impl FnMut(&mut [T]) -> Result<()>) -> Result<()> {
+    fn each_logits(&self, x: Rows<'_, T>, stop: &Stop, mut take: impl FnMut(&mut [T]) -> Result<()>) -> Result<()> {
         let layout = self.network.layout();
         check_length("features of a row against the model's inputs", layout.inputs(), x.columns())?;
         let scale = T::from_f64(self.scale);
@@ -65,7 +66,8 @@ impl<T: Scalar> Model<T> {
         work.stop_on(stop.clone());
         // Whole blocks: the network rounds a row the same whatever other blocks are evaluated beside its own.
         let blocks = (CHUNK_OUTPUTS / layout.classes / BLOCK_ROWS).clamp(1, CHUNK_ROWS / BLOCK_ROWS);
-        for chunk in x.values().chunks(blocks * BLOCK_ROWS * x.columns()) {
+        for from in (0..x.rows()).step_by(blocks * BLOCK_ROWS) {
+            let chunk = x.slice(from..(from + blocks * BLOCK_ROWS).min(x.rows()));
             self.network.forward(chunk, None, false, &mut work)?;
             logits.clear();
             if layout.head == Head::Score {
@@ -79,12 +81,13 @@ impl<T: Scalar> Model<T> {
     }
 
     /// Probabilities, `[rows, classes]`.
-    pub fn probabilities(&self, x: Matrix<'_, T>) -> Result<Vec<T>> {
+    pub fn probabilities<'x>(&self, x: impl Into<Rows<'x, T>>) -> Result<Vec<T>> {
         self.probabilities_unless(x, &Stop::default())
     }
 
     /// [`Model::probabilities`], or [`crate::Error::Stopped`] soon after somebody asks to stop.
-    pub fn probabilities_unless(&self, x: Matrix<'_, T>, stop: &Stop) -> Result<Vec<T>> {
+    pub fn probabilities_unless<'x>(&self, x: impl Into<Rows<'x, T>>, stop: &Stop) -> Result<Vec<T>> {
+        let x: Rows<'_, T> = x.into();
         let mut values = Vec::with_capacity(x.rows() * self.classes());
         self.each_probabilities_unless(x, stop, |chunk| values.extend_from_slice(chunk.values()))?;
         Ok(values)
@@ -92,19 +95,19 @@ impl<T: Scalar> Model<T> {
 
     /// Hands the probabilities of the rows to `take`, some rows at a time and in order: what one row after the other can
     /// be judged by does not need the memory of rows times classes.
-    pub fn each_probabilities(&self, x: Matrix<'_, T>, take: impl FnMut(Matrix<'_, T>)) -> Result<()> {
+    pub fn each_probabilities<'x>(&self, x: impl Into<Rows<'x, T>>, take: impl FnMut(Matrix<'_, T>)) -> Result<()> {
         self.each_probabilities_unless(x, &Stop::default(), take)
     }
 
     /// [`Model::each_probabilities`], or [`crate::Error::Stopped`] soon after somebody asks to stop.
-    pub fn each_probabilities_unless(
+    pub fn each_probabilities_unless<'x>(
         &self,
-        x: Matrix<'_, T>,
+        x: impl Into<Rows<'x, T>>,
         stop: &Stop,
         mut take: impl FnMut(Matrix<'_, T>),
     ) -> Result<()> {
         let classes = self.classes();
-        self.each_logits(x, stop, |chunk| {
+        self.each_logits(x.into(), stop, |chunk| {
             // Exponentials are fast where the processor's widest vectors are enabled around them.
             pulp::Arch::new().dispatch(|| chunk.chunks_exact_mut(classes).for_each(softmax));
             take(Matrix::new(chunk, classes)?);
@@ -113,7 +116,7 @@ impl<T: Scalar> Model<T> {
     }
 
     /// The most likely class of each row (lowest index on ties).
-    pub fn predict(&self, x: Matrix<'_, T>) -> Result<Vec<u32>> {
+    pub fn predict<'x>(&self, x: impl Into<Rows<'x, T>>) -> Result<Vec<u32>> {
         let logits = self.logits(x)?;
         Ok(logits.chunks_exact(self.classes()).map(most_likely).collect())
     }

@@ -13,7 +13,7 @@ const ROWS: usize = 7;
 fn loss_and_gradient(
     network: &Network<f64>,
     loss: &BaseLoss,
-    x: &[f64],
+    x: Matrix<'_, f64>,
     labels: &[u32],
     dropout: Option<Dropout>,
 ) -> (f64, Vec<f64>) {
@@ -49,6 +49,7 @@ fn loss_and_gradient(
 fn check(config: &ModelConfig, loss: LossConfig, classes: usize, copies: usize) {
     let mut rng = Rng::new(7, 0);
     let x: Vec<f64> = (0..ROWS * INPUTS).map(|_| rng.normal()).collect();
+    let x = Matrix::new(&x, INPUTS).unwrap();
     let labels: Vec<u32> = (0..ROWS).map(|_| rng.below(classes) as u32).collect();
     let seeds: Vec<u64> = (0..copies as u64).collect();
     let mut network = Network::<f64>::new(&config.validate().unwrap(), INPUTS, classes, &seeds).unwrap();
@@ -57,13 +58,13 @@ fn check(config: &ModelConfig, loss: LossConfig, classes: usize, copies: usize) 
     }
     let loss = loss.validate(&vec![3.0; classes]).unwrap();
     let dropout = (config.dropout > 0.0).then_some(Dropout { rate: config.dropout, seed: 3, step: 11 });
-    let (_, gradient) = loss_and_gradient(&network, &loss, &x, &labels, dropout);
+    let (_, gradient) = loss_and_gradient(&network, &loss, x, &labels, dropout);
     let step = 1e-6;
     for p in 0..gradient.len() {
         let mut at = |offset: f64| {
             let kept = network.parameters()[p];
             network.parameters_mut()[p] = kept + offset;
-            let value = loss_and_gradient(&network, &loss, &x, &labels, dropout).0;
+            let value = loss_and_gradient(&network, &loss, x, &labels, dropout).0;
             network.parameters_mut()[p] = kept;
             value
         };
@@ -97,14 +98,15 @@ fn copies_side_by_side_give_what_each_gives_alone() {
     let config = ModelConfig::mlp(&[16, 8]);
     let mut rng = Rng::new(1, 0);
     let x: Vec<f64> = (0..50 * INPUTS).map(|_| rng.normal()).collect();
+    let x = Matrix::new(&x, INPUTS).unwrap();
     let together = Network::<f64>::new(&config.validate().unwrap(), INPUTS, 3, &[5, 6, 7]).unwrap();
     let mut work = Workspace::default();
-    together.forward(&x, None, false, &mut work).unwrap();
+    together.forward(x, None, false, &mut work).unwrap();
     for copy in 0..3 {
         let alone = Network::<f64>::new(&config.validate().unwrap(), INPUTS, 3, &[5 + copy as u64]).unwrap();
         assert_eq!(alone.parameters(), together.parameters_of(copy));
         let mut alone_work = Workspace::default();
-        alone.forward(&x, None, false, &mut alone_work).unwrap();
+        alone.forward(x, None, false, &mut alone_work).unwrap();
         for i in 0..50 {
             for k in 0..3 {
                 let (a, b) = (alone_work.outputs()[i * 3 + k], work.outputs()[i * 9 + copy * 3 + k]);

@@ -30,6 +30,7 @@ fn standardised(name: &str) -> (Vec<f64>, usize, Vec<u32>) {
             let rows = columns[0].len();
             ((0..rows).flat_map(|row| columns.iter().map(move |column| column[row])).collect(), columns.len())
         }
+        Features::Sparse(_) => panic!("the embedded sets are dense"),
     };
     let rows = labels.len() as f64;
     for j in 0..columns {

@@ -36,12 +36,13 @@ fn repeat_runs<T: Scalar>(key: &str) -> f64 {
             let rows: Vec<usize> = numbers::<f64>(batch).into_iter().map(|r| r as usize).collect();
             let x: Vec<T> = rows.iter().flat_map(|&r| features[r * inputs..(r + 1) * inputs].iter().copied()).collect();
             let y: Vec<u32> = rows.iter().map(|&r| labels[r]).collect();
-            network.forward(&x, None, true, &mut work).unwrap();
+            let x = Matrix::new(&x, inputs).unwrap();
+            network.forward(x, None, true, &mut work).unwrap();
             let (outputs, delta) = work.outputs_and_delta();
             let batch = Batch::new(Matrix::new(outputs, classes).unwrap(), &y);
             let outcome = Objective::base(CrossEntropy).evaluate(&batch, delta, &mut Default::default()).unwrap();
             worst = worst.max((outcome.base - expected).abs() / expected);
-            network.backward(&x, None, &mut work, &mut gradient).unwrap();
+            network.backward(x, None, &mut work, &mut gradient).unwrap();
             optimiser.step(network.parameters_mut(), &gradient, run["lr"].as_f64().unwrap()).unwrap();
         }
         let finals: Vec<f64> = numbers(&run[key]["final"]);

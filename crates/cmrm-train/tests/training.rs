@@ -253,7 +253,8 @@ fn sample_weights_class_weights_and_clipping_do_what_they_say() {
         trainer.run(&mut Silent).unwrap();
         trainer.finish().unwrap().remove(0).model
     };
-    let weighted = fit(Examples { x, labels: &labels, row_weights: Some(&weights) }, ClassWeights::Equal, None);
+    let weighted =
+        fit(Examples { row_weights: Some(&weights), ..Examples::new(x, &labels) }, ClassWeights::Equal, None);
     let kept: Vec<usize> = (0..600).filter(|i| i % 3 != 0).collect();
     let rows: Vec<f32> = kept.iter().flat_map(|&i| x.row(i).to_vec()).collect();
     let observed: Vec<u32> = kept.iter().map(|&i| data.observed[i]).collect();

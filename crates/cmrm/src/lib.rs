@@ -12,10 +12,14 @@ pub mod matrix;
 pub mod metric;
 pub mod noise;
 pub mod rng;
+pub mod rows;
 pub mod scalar;
 pub mod scores;
+pub mod sparse;
 pub mod theory;
 
 pub use error::{Error, Result};
 pub use matrix::Matrix;
+pub use rows::{OwnedRows, Rows};
 pub use scalar::Scalar;
+pub use sparse::{SparseMatrix, SparseRow, SparseRows};

@@ -46,6 +46,11 @@ impl<'a, T> Matrix<'a, T> {
         self.values.chunks_exact(self.columns)
     }
 
+    /// Some rows in a row. Panics if there are no such rows, as slices do.
+    pub fn slice(&self, rows: std::ops::Range<usize>) -> Matrix<'a, T> {
+        Matrix { values: &self.values[rows.start * self.columns..rows.end * self.columns], columns: self.columns }
+    }
+
     /// All numbers, row after row.
     pub fn values(&self) -> &'a [T] {
         self.values

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cmrm::noise::*;
-use cmrm::{Error, Matrix};
+use cmrm::{Error, Matrix, SparseRows};
 use proptest::prelude::*;
 
 fn rate(rate: f64) -> Rate {
@@ -249,6 +249,15 @@ fn instance_noise_depends_on_the_features_and_only_on_them() {
     assert_eq!(plain.flipped.len(), 6000);
     let first_half = plain.flipped.iter().filter(|&&row| row < n / 2).count();
     assert!(first_half.abs_diff(3000) < 200, "{first_half}");
+    // Sparse rows with the same numbers go wrong alike.
+    let mut sparse = SparseRows::empty(4).unwrap();
+    for row in x.chunks_exact(4) {
+        let kept: Vec<(u32, f32)> = row.iter().zip(0..).filter(|(v, _)| **v != 0.0).map(|(&v, at)| (at, v)).collect();
+        sparse.push(&kept).unwrap();
+    }
+    let again = instance_dependent(&labels, 4, sparse.view(), rate(0.3), 11).unwrap();
+    let same = again.labels.iter().zip(&noisy.labels).filter(|(a, b)| a == b).count();
+    assert!(same > n - 20, "{same}");
     // f64 features at the end of the range do not overflow.
     let extreme = [f64::MAX, f64::MIN, 5e-324, 0.0];
     let noisy = instance_dependent(&[0, 1, 0, 1], 2, Matrix::new(&extreme, 1).unwrap(), rate(0.5), 0).unwrap();

@@ -20,7 +20,7 @@ pub struct Array {
 pub fn read(path: &Path) -> Result<Array> {
     match read_path(path, &ReadOptions::default())?.features {
         Features::Array(array) => Ok(Array { columns: array.width(), values: array.into_values() }),
-        Features::Table(_) => Err(format!("{}: not an array", path.display()).into()),
+        _ => Err(format!("{}: not an array", path.display()).into()),
     }
 }
 

@@ -141,7 +141,7 @@ fn of_input(name: &'static str, input: &Input, classes: Option<Vec<String>>) -> 
         name,
         classes: labels.classes.len(),
         width: preprocess.width(),
-        x: preprocess.transform(&input.features)?.values,
+        x: preprocess.transform(&input.features)?.rows.values().to_vec(),
         test_from: all.len(),
         labels: labels.indices,
         numeric,

@@ -99,7 +99,7 @@ impl Table {
         dataset.labels.iter_mut().for_each(|label| *label = u32::from(*label == positive));
         let checksum = Fingerprint::of(&dataset).0;
         let width = dataset.width();
-        let features = Features::Array(Array::new(dataset.features, width)?);
+        let features = Features::Array(Array::new(dataset.features.values().to_vec(), width)?);
         Ok(Table { features, labels: dataset.labels, checksum })
     }
 
@@ -113,6 +113,7 @@ impl Table {
         match &self.features {
             Features::Array(array) => array.width(),
             Features::Table(table) => table.columns().len(),
+            Features::Sparse(array) => array.rows.width(),
         }
     }
 
@@ -122,7 +123,7 @@ impl Table {
         let (train, test) = order.split_at(order.len() / 2);
         let (scale, _) = Preprocess::fit(&self.features, train, &PreprocessOptions::default())?;
         let part = |rows: &[usize]| -> Result<(Vec<f32>, Vec<u32>)> {
-            let numbers = scale.transform(&self.features.gather(rows)?)?.values;
+            let numbers = scale.transform(&self.features.gather(rows)?)?.rows.values().to_vec();
             Ok((numbers, rows.iter().map(|&row| self.labels[row]).collect()))
         };
         let ((train, clean), (test, truth)) = (part(train)?, part(test)?);

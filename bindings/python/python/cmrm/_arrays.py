@@ -66,6 +66,23 @@ def floats(values: Any, name: str) -> np.ndarray:
     return native(array)
 
 
+def csr_parts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """A SciPy matrix or array of any sparse format as rows: where each starts, columns, float32 or float64, and the width.
+
+    Columns rise within a row, none is there twice, and no number is zero, so that equal rows are equal in all parts.
+    """
+    csr = X.tocsr()
+    csr.check_format(full_check=True)
+    if csr.dtype != np.float32 and csr.dtype != np.float64:
+        csr = csr.astype(np.float64)
+    if not csr.has_canonical_format or np.count_nonzero(csr.data) < len(csr.data):
+        csr = csr.copy()  # what the user has stays as it is
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+    kept = csr.indptr[-1]
+    return native(csr.indptr), native(csr.indices[:kept]), native(csr.data[:kept]), csr.shape[1]
+
+
 def class_indices(labels: Any, classes: int, name: str = "labels") -> np.ndarray:
     """Whole numbers from 0 to classes − 1, as uint32."""
     array = unmasked(labels, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from typing import Any
@@ -13,15 +14,16 @@ try:
     from sklearn.utils import check_array, column_or_1d
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+    from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:  # pragma: no cover
     raise ImportError("cmrm's estimators need scikit-learn 1.6 or later: pip install 'cmrm[sklearn]'") from error
 
-from ._arrays import encode, masked_as_nan, native, refuse_masked, row_weights
+from ._arrays import csr_parts, encode, masked_as_nan, native, refuse_masked, row_weights
 from ._audit import Audit
 from ._progress import teller
 from ._settings import settings
-from ._table import columns, is_table
+from ._strings import text_column, texts
+from ._table import Column, as_table, columns
 
 
 def _threads(n_jobs: Any) -> int | None:
@@ -33,6 +35,11 @@ def _threads(n_jobs: Any) -> int | None:
     return min(int(n_jobs), os.cpu_count() or 1) if n_jobs > 0 else None
 
 
+def _parts(rows: Any) -> Any:
+    """What scikit-learn has checked, as the native side takes it."""
+    return csr_parts(rows) if hasattr(rows, "tocsr") else native(rows)
+
+
 class FittedClassifier(ClassifierMixin, BaseEstimator):
     """Prediction, prediction sets, suspects and the report of a fitted estimator."""
 
@@ -41,35 +48,50 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = bool(self.impute)
+        tags.input_tags.sparse = True
         return tags
 
     # What is trained on
 
     def _rows(self, X: Any, reset: bool) -> Any:
-        """X as the native side takes it: a C-contiguous matrix or columns."""
-        if is_table(X):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return columns(X)
-        return native(validate_data(self, masked_as_nan(X, "X"), reset=reset, **self._array_rules()))
+        """X as the native side takes it: columns, a C-contiguous matrix, or the parts of a sparse one."""
+        found = self._columns(X, reset)
+        if found is not None:
+            return found[0]
+        return _parts(validate_data(self, masked_as_nan(X, "X"), reset=reset, **self._array_rules()))
+
+    def _columns(self, X: Any, reset: bool) -> tuple[list[Column], int] | None:
+        """The columns of X and the number of its rows, if it is a table or a list of texts."""
+        cells = texts(X)
+        if cells is not None:
+            validate_data(self, np.empty((len(cells), 1), dtype=object), reset=reset, skip_check_array=True)
+            return [text_column(cells)], len(cells)
+        table = as_table(X)
+        if table is None:
+            return None
+        validate_data(self, table, reset=reset, skip_check_array=True)
+        return columns(table), table.shape[0]
 
     def _array_rules(self) -> dict[str, Any]:
         finite = "allow-nan" if self.impute else True
-        return {"dtype": (np.float64, np.float32), "order": "C", "ensure_all_finite": finite}
+        return {"dtype": (np.float64, np.float32), "order": "C", "ensure_all_finite": finite, "accept_sparse": "csr"}
 
     def _labelled_rows(self, X: Any, y: Any, reset: bool, least: int = 2) -> tuple[Any, np.ndarray]:
         refuse_masked(y, "y")
-        if is_table(X):
+        found = self._columns(X, reset)
+        if found is not None:
             if y is None:
                 raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
             y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
-            rows = self._rows(X, reset)
-            check_consistent_length(X, y)
-            if len(y) < least:
-                raise ValueError(f"found {len(y)} sample(s), while a minimum of {least} is required")
+            rows, count = found
+            if len(y) != count:
+                raise ValueError(f"y: expected {count} labels, one per row of X, found {len(y)}")
+            if count < least:
+                raise ValueError(f"found {count} sample(s), while a minimum of {least} is required")
         else:
             X = masked_as_nan(X, "X")
             rows, y = validate_data(self, X, y, reset=reset, ensure_min_samples=least, **self._array_rules())
-            rows = native(rows)
+            rows = _parts(rows)
         check_classification_targets(y)
         return rows, y
 
@@ -86,6 +108,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             "loss": parameters["loss"],
             "threads": _threads(self.n_jobs),
             "keep_data": bool(self.keep_data),
+            "flag_anyway": bool(self.flag_anyway),
             "tell": teller(self.progress),
         }
 
@@ -106,6 +129,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         self.trained_on_ = seen.pop("trained_on")
         self.out_of_sample_ = seen.pop("out_of_sample", None)
         self.members_ = seen.pop("members", [])
+        understood = seen.pop("columns", None)
+        self.columns_ = json.loads(understood) if understood else []
         self.label_issues_ = Audit._from_native(seen, codes, self.classes_)
         self.margins_ = self.label_issues_["margin"]
 

@@ -25,8 +25,9 @@ class CMRMClassifier(FittedClassifier):
     """Classifier that resists wrong labels, with scikit-learn's conventions.
 
     The engine and its defaults are those of ``cmrm fit``. With ``row_order="given"`` the same rows, seed and settings
-    give the same bits; ``config_`` holds the settings for ``cmrm fit --config``. X may be a NumPy array, a list, or a
-    pandas, polars or Arrow table with numeric, boolean, text and date columns.
+    give the same bits; ``config_`` holds the settings for ``cmrm fit --config``. X may be a NumPy array, a list, a sparse
+    matrix or array of SciPy, a list or column of texts, or a table of pandas, polars, DuckDB or anything that hands over an
+    Arrow stream, with columns of numbers, booleans, dates, names and text.
 
     Parameters
     ----------
@@ -80,6 +81,8 @@ class CMRMClassifier(FittedClassifier):
     row_order : ``content`` sorts the rows by content, so that the result does not depend on their order; ``given``
         keeps their order, as the command does
     keep_data : keep the rows for :meth:`report`; they are not pickled
+    flag_anyway : flag labels in ``label_issues_`` also where ``auto``, ``forest``, ``boosting`` or ``kernel`` tells labels no
+        better than chance, which a warning says. By default none is flagged then
     random_state : seed for splits, weights and order: a whole number, a NumPy generator, or None for a random one
     n_jobs : number of threads; None or -1 uses all cores. Without a ``budget``, results do not depend on it.
     progress : whether to show a progress bar; None shows one in a terminal
@@ -97,6 +100,8 @@ class CMRMClassifier(FittedClassifier):
         checks, of ``auto``, ``forest``, ``boosting`` and ``kernel``; None for other models
     members_ : what each learner of these votes is worth, a dictionary each: ``name``, ``share`` of the vote, and
         ``accuracy`` and ``brier`` score by observed labels of rows that it had not seen; empty for other models
+    columns_ : what was made of the columns of a table, a dictionary for each of the first hundred: ``name``, ``kind``, ``missing``
+        cells, ``cells`` (range or examples), what is ``done`` with it, and ``doubt`` where the kind was close; empty for arrays
     notes_ : remarks on the rows
     config_ : all settings as TOML
 
@@ -147,6 +152,7 @@ class CMRMClassifier(FittedClassifier):
         budget=None,
         row_order="content",
         keep_data=True,
+        flag_anyway=False,
         random_state=0,
         n_jobs=None,
         progress=None,
@@ -181,6 +187,7 @@ class CMRMClassifier(FittedClassifier):
         self.budget = budget
         self.row_order = row_order
         self.keep_data = keep_data
+        self.flag_anyway = flag_anyway
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress

@@ -12,7 +12,8 @@ CLASS_ROWS: int
 
 _Floats = NDArray[np.float32] | NDArray[np.float64]
 _Labels = NDArray[np.uint32]
-_Features = _Floats | Sequence[tuple[str, Any, NDArray[np.bool_] | None]]
+_Sparse = tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]
+_Features = _Floats | _Sparse | Sequence[tuple[str, Any, NDArray[np.bool_] | None]]
 
 class _Task(TypedDict):
     features: _Features
@@ -23,6 +24,7 @@ class _Task(TypedDict):
     loss: str
     threads: int | None
     keep_data: bool
+    flag_anyway: bool
     tell: Callable[[int, int, int, str], None] | None
 
 def rank_labels(
@@ -45,7 +47,7 @@ def make_noise(
     kind: str,
     classes: int,
     seed: int,
-    features: NDArray[np.float32] | None = None,
+    features: NDArray[np.float32] | _Sparse | None = None,
     superclasses: _Labels | None = None,
 ) -> tuple[_Labels, NDArray[np.bool_]]: ...
 def fit_rows(task: _Task) -> tuple[Fitted, dict[str, Any]]: ...

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _native
-from ._arrays import encode, floats, seed_of
+from ._arrays import csr_parts, encode, floats, seed_of
 
 
 class NoisyLabels(NamedTuple):
@@ -38,7 +38,7 @@ def inject_noise(
         ``instance:0.3``
     seed : a whole number, a NumPy generator, or None for a fresh one
     classes : all classes in order, if some may have no rows [default: those that occur, sorted]
-    features : a matrix with one row per label, for ``instance``
+    features : a matrix with one row per label, dense or of SciPy's sparse ones, for ``instance``
     superclasses : the coarse class of every class (whole numbers), for ``superclass``
 
     >>> labels, flipped = inject_noise(["cat", "dog", "cat", "dog"], "symmetric:0.5", seed=1)
@@ -48,9 +48,14 @@ def inject_noise(
     if not isinstance(kind, str):
         raise TypeError(f"kind: expected text such as 'symmetric:0.4', found {type(kind).__name__}")
     indices, known = encode(labels, classes)
-    matrix = None if features is None else floats(features, "features").astype(np.float32, copy=False)
-    if matrix is not None and len(matrix) != len(indices):
-        raise ValueError(f"features: expected {len(indices)} rows, one per label, found {len(matrix)}")
+    matrix: Any = None
+    if hasattr(features, "tocsr"):
+        matrix = csr_parts(features)
+    elif features is not None:
+        matrix = floats(features, "features").astype(np.float32, copy=False)
+    rows = len(indices) if matrix is None else features.shape[0] if isinstance(matrix, tuple) else len(matrix)
+    if rows != len(indices):
+        raise ValueError(f"features: expected {len(indices)} rows, one per label, found {rows}")
     coarse = None if superclasses is None else encode(superclasses, None, "superclasses")[0]
     noisy, flipped = _native.make_noise(indices, kind, len(known), seed_of(seed), matrix, coarse)
     return NoisyLabels(known[noisy], flipped)

@@ -82,6 +82,7 @@ class CMRMClassifierCV(FittedClassifier):
         base=False,
         row_order="content",
         keep_data=True,
+        flag_anyway=False,
         random_state=0,
         n_jobs=None,
         progress=None,
@@ -123,6 +124,7 @@ class CMRMClassifierCV(FittedClassifier):
         self.base = base
         self.row_order = row_order
         self.keep_data = keep_data
+        self.flag_anyway = flag_anyway
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress

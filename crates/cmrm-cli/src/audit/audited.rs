@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use cmrm::audit::Audit;
+use cmrm::audit::{Audit, Evidence};
 use cmrm_data::files::text::printable_value;
 use cmrm_data::table::Values;
 use cmrm_data::{Column, Table};
+use cmrm_run::no_better_than_chance;
 use serde_json::{Value, json};
 
 use crate::data_file::tidy;
@@ -33,9 +34,33 @@ pub struct Audited {
     /// Whether the label is truly wrong, where that is known.
     pub wrong: Option<Vec<bool>>,
     pub source: PathBuf,
+    /// What out-of-sample models tell of the labels, where there are such.
+    pub evidence: Option<Evidence>,
 }
 
 impl Audited {
+    /// Takes the flags of a model back that tells nothing of the labels, unless they are wanted all the same.
+    pub fn guarded(mut self, flag_anyway: bool) -> Result<Self> {
+        if self.tells_nothing() && !flag_anyway {
+            self.audit.flag_none(&self.labels)?;
+        }
+        Ok(self)
+    }
+
+    fn tells_nothing(&self) -> bool {
+        self.evidence.is_some_and(|evidence| evidence.tells_nothing())
+    }
+
+    /// A word on a model that tells nothing of the labels.
+    fn warning(&self, flag_anyway: bool) -> Option<String> {
+        let evidence = self.evidence.filter(|_| self.tells_nothing())?;
+        let flags = match flag_anyway {
+            true => "so its flags mean little",
+            false => "so no label is flagged (--flag-anyway flags them all the same)",
+        };
+        Some(format!("{}, {flags}", no_better_than_chance(&evidence)))
+    }
+
     /// Share of the rows that are issues.
     pub fn share(&self) -> f64 {
         if self.rows.is_empty() { 0.0 } else { self.audit.issue_count() as f64 / self.rows.len() as f64 }
@@ -126,7 +151,7 @@ impl Audited {
             "schema": "cmrm/audit/1", "source": self.source, "rows": self.rows.len(), "classes": self.classes,
             "issues": self.audit.issue_count(), "share": self.share(), "noise_rate": rate, "noise_rate_from": basis,
             "precision": known.and_then(|known| known.0), "recall": known.and_then(|known| known.1),
-            "pairs": pairs, "top": top, "out": args.out, "fail_above": args.fail_above, "failed": failed,
+            "warning": self.warning(args.flag_anyway), "pairs": pairs, "top": top, "out": args.out, "fail_above": args.fail_above, "failed": failed,
         })
     }
 
@@ -135,7 +160,9 @@ impl Audited {
         let shown = |class: u32| printable_value(self.name(class));
         // Without a confident joint the estimate is the share itself, which needs no second number.
         let estimate = self.audit.noise.as_ref().map(|noise| 100.0 * noise.rate());
-        let mut text = format!(
+        let mut text =
+            self.warning(args.flag_anyway).map(|warning| format!("Warning: {warning}.\n\n")).unwrap_or_default();
+        text += &format!(
             "{}: {} of {} labels look wrong ({:.1} %){}\n",
             self.source.display(),
             self.audit.issue_count(),

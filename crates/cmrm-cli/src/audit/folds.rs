@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use cmrm::Matrix;
-use cmrm::audit::{AuditOptions, rank};
+use cmrm::audit::{AuditOptions, Evidence, rank};
+use cmrm_data::preprocess::Summary;
 use cmrm_data::write::NpyWriter;
-use cmrm_data::{Column, LabelledRows};
+use cmrm_data::{Column, Features, LabelledRows};
 use cmrm_fit::{CrossFit, FitConfig};
 
 use super::Audited;
@@ -44,8 +45,12 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
         folds.count,
         if folds.no_envelope { "the base loss alone".into() } else { format!("the envelope ({arm})") }
     ));
-    if let Some(doubt) = cross_fit.doubt() {
-        terminal.say(format!("note: {doubt}"));
+    if let Features::Table(_) = &loaded.train.features {
+        terminal.say(Summary::of(&loaded.train.features).to_string().trim_end());
+    }
+    match cross_fit.doubt() {
+        Some(doubt) => terminal.say(format!("note: {doubt}")),
+        None => cross_fit.labelled.labels.doubts().iter().for_each(|doubt| terminal.say(format!("note: {doubt}"))),
     }
     let progress = FoldProgress::new(terminal, folds.count, cross_fit.epochs());
     let fitted = cross_fit.run(&progress);
@@ -55,7 +60,8 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
     if let Some(out) = &folds.probabilities_out {
         write_probabilities(out, &fitted.probabilities, classes.len())?;
     }
-    let audit = rank(Matrix::new(&fitted.probabilities, classes.len())?, labels, options)?;
+    let probabilities = Matrix::new(&fitted.probabilities, classes.len())?;
+    let audit = rank(probabilities, labels, options)?;
     let first_row = loaded.train.features.first_row();
     Ok(Audited {
         data: None,
@@ -68,6 +74,7 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
         more: Vec::new(),
         wrong: cross_fit.known_wrong()?,
         source: config.data.clone().into(),
+        evidence: Some(Evidence::of(probabilities, labels)?),
     })
 }
 

@@ -10,11 +10,14 @@ use cmrm_data::{Array, Column, Features, LabelOptions, LabelledRows};
 
 use super::Audited;
 use crate::failure::{Failure, Result};
+use crate::sources::source;
 
 /// From anyone's probabilities.
 pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOptions) -> Result<Audited> {
+    let of_labels = source("the labels", labels_path)?;
+    let of_probabilities = source("the probabilities", path)?;
     let (matrix, column) =
-        rayon::join(|| probabilities(path), || read_labels(&Source::file(labels_path), &ReadOptions::default()));
+        rayon::join(|| probabilities(path, &of_probabilities), || read_labels(&of_labels, &ReadOptions::default()));
     let ((matrix, names), column) = (matrix?, column?);
     let (rows, width) = matrix.shape();
     if column.len() != rows {
@@ -31,7 +34,19 @@ pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOption
         matrix.rank(&labels, options).map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
     let rows = (0..labels.len() as u64).collect();
     let (ids, files, more) = (Vec::new(), Vec::new(), Vec::new());
-    Ok(Audited { audit, rows, ids, files, labels, classes, more, data: None, wrong: None, source: path.to_owned() })
+    Ok(Audited {
+        audit,
+        rows,
+        ids,
+        files,
+        labels,
+        classes,
+        more,
+        data: None,
+        wrong: None,
+        source: path.to_owned(),
+        evidence: None,
+    })
 }
 
 /// Rows of probabilities.
@@ -59,16 +74,22 @@ impl Probabilities {
 }
 
 /// The probabilities, and the names of their columns where they have any.
-fn probabilities(path: &Path) -> Result<(Probabilities, Option<Vec<String>>)> {
-    let (source, options) = (Source::file(path), ReadOptions::default());
-    if Format::detect(&source, &options)? == Format::Npy
-        && let Some(rows) = NpyRows::open(&source, &options)?
+fn probabilities(path: &Path, source: &Source) -> Result<(Probabilities, Option<Vec<String>>)> {
+    let options = ReadOptions::default();
+    if Format::detect(source, &options)? == Format::Npy
+        && let Some(rows) = NpyRows::open(source, &options)?
     {
         return Ok((Probabilities::InFile(rows), None));
     }
-    let table = match read(&source, &options)?.features {
+    let table = match read(source, &options)?.features {
         Features::Array(array) => return Ok((Probabilities::InMemory(array), None)),
         Features::Table(table) => table,
+        Features::Sparse(_) => {
+            let path = path.display();
+            return Err(Failure::input(format!(
+                "{path}: a sparse matrix where probabilities belong; save a dense array"
+            )));
+        }
     };
     let width = table.columns().len();
     let mut values = vec![0.0; table.rows() * width];

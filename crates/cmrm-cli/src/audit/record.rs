@@ -14,8 +14,9 @@ pub fn from_run(path: &Path) -> Result<Audited> {
     let (run, info) = RunDir::open(path)?;
     let record = run.read_rows(&info)?;
     let audit = record.audit().map_err(|error| Failure::input(format!("{}: {error}", run.file(MARGINS).display())))?;
+    let evidence = record.evidence();
     let TrainingRows { rows, ids, files, classes, labels, mean_margin, weight, wrong, .. } = record;
     let column = |name, values: Vec<f32>| (name, values.into_iter().map(tidy).collect());
     let more = vec![column("mean_margin", mean_margin), column("weight", weight)];
-    Ok(Audited { audit, rows, ids, files, labels, classes, more, data: None, wrong, source: path.to_owned() })
+    Ok(Audited { audit, rows, ids, files, labels, classes, more, data: None, wrong, source: path.to_owned(), evidence })
 }

@@ -16,11 +16,12 @@ use crate::config;
 use crate::failure::{FINDINGS, Failure, Result};
 use crate::outputs::{OutFile, Outputs};
 use crate::run_data::{self, RunData};
+use crate::sources::STANDARD_INPUT;
 use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// Folder of a run; with --folds, a data file, folder of arrays or data set.
+    /// Folder of a run; with --folds, a data file, folder or quoted pattern of files, `-` for standard input, or data set.
     #[arg(value_name = "RUN|DATA", required_unless_present = "pred_probs", conflicts_with = "pred_probs")]
     pub of: Option<String>,
     /// Cross-fit: judge every row by a model trained on the other K-1 folds.
@@ -53,6 +54,9 @@ pub struct AuditArgs {
     /// Exit with code 1 if the share of suspects exceeds this.
     #[arg(long, value_name = "SHARE")]
     pub fail_above: Option<f64>,
+    /// Flag labels even if the model tells them no better than chance.
+    #[arg(long)]
+    pub flag_anyway: bool,
     /// With --folds: write the held-out probabilities to a .npy file, in the order of the labelled rows.
     #[arg(long, value_name = "FILE", requires = "folds")]
     pub probabilities_out: Option<PathBuf>,
@@ -70,6 +74,7 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
         return Err(Failure::input(format!("--fail-above {share}: expected a share from 0 to 1")));
     }
     let (audited, out) = audit(args, terminal)?;
+    let audited = audited.guarded(args.flag_anyway)?;
     if let Some(out) = out {
         out.write_table_for_people(&audited.table()?)?;
     }
@@ -103,7 +108,7 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
             let folds = Folds { config: &config, count, no_envelope, cache, probabilities_out };
             Ok((from_folds(&folds, &options, terminal)?, out))
         }
-        (Some(data), None, _) if Path::new(data).is_file() => {
+        (Some(data), None, _) if Path::new(data).is_file() || data == STANDARD_INPUT => {
             Err(Failure::input(format!("{data}: a file; add --folds K to audit data, or name the folder of a run")))
         }
         (Some(run), None, _) => {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use cmrm_data::{Column, Table};
+use cmrm_run::RunDir;
 use cmrm_run::decision::Action;
 use serde_json::json;
 
@@ -12,16 +13,20 @@ use crate::args::ReadArgs;
 use crate::data_file::{DataFile, Rewritten};
 use crate::decisions::{Decided, Rules};
 use crate::failure::{Failure, Result};
+use crate::known;
 use crate::outputs::Outputs;
 use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// Data file, or name of a data set.
+    /// Data file, folder or quoted pattern of files, `-` for standard input, or name of a data set.
     pub data: String,
     /// CSV file with the columns row (from 0, without the header), action (keep, relabel or drop) and label. The optional
     /// columns given_label, id (used with --id) and fingerprint are checked; others are ignored.
     pub decisions: PathBuf,
+    /// Folder of the run that the decisions are about: what it was told about its data need not be repeated.
+    #[arg(long, value_name = "DIR")]
+    pub run: Option<PathBuf>,
     /// Accept labels that do not occur in the data yet.
     #[arg(long)]
     pub new_labels: bool,
@@ -36,10 +41,18 @@ pub struct CleanArgs {
 }
 
 pub fn run(args: &CleanArgs, terminal: &Terminal) -> Result<ExitCode> {
-    let outputs = Outputs::default().reads_with(&args.data, &args.read);
+    let read = match &args.run {
+        None => args.read.clone(),
+        Some(run) => {
+            // Not a run: say so, rather than miss the label.
+            let (folder, _) = RunDir::open(run)?;
+            known::completed(&args.read, &args.data, folder.path(), None)?
+        }
+    };
+    let outputs = Outputs::default().reads_with(&args.data, &read);
     let outputs = outputs.reads("the decision file itself", &args.decisions);
     let out = Rewritten::claim(outputs, &args.out, "changes")?;
-    let mut whole = DataFile::read(&args.data, &args.read, terminal)?;
+    let mut whole = DataFile::read(&args.data, &read, terminal)?;
     let classes = whole.encode()?.labels.classes;
     let rules = Rules { classes: &classes, new_labels: args.new_labels, force: args.force };
     let decided = Decided::read(&args.decisions, &whole, &rules)?;

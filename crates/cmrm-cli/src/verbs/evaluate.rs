@@ -16,6 +16,7 @@ use cmrm_train::Stop;
 use crate::args::ReadArgs;
 use crate::evaluation::{ArmEvaluation, ClassEvaluation, Evaluation, Sets};
 use crate::failure::{Failure, Result};
+use crate::known;
 use crate::new_rows::NewRows;
 use crate::sets::{ScoreArgs, calibrate, has_calibration};
 use crate::terminal::Terminal;
@@ -24,7 +25,7 @@ use crate::terminal::Terminal;
 pub struct EvaluateArgs {
     /// Folder of a run.
     pub run: PathBuf,
-    /// Data file with labels, folder of arrays, or name of a data set.
+    /// Labelled data: a file, folder or quoted pattern of files, `-` for standard input, or name of a data set.
     pub data: String,
     /// Arm to evaluate: base, or the preset's name [default: every arm, and their difference].
     #[arg(long, value_name = "NAME")]
@@ -46,14 +47,15 @@ pub struct EvaluateArgs {
 
 pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
     let fitted = Fitted::open(&args.run, args.arm.as_deref().map_or(Wanted::All, Wanted::Named))?;
-    let mut rows = NewRows::open(&args.data, &args.read, &fitted.preprocess, terminal)?;
+    let read = known::completed(&args.read, &args.data, &args.run, Some(fitted.preprocess.expected()))?;
+    let mut rows = NewRows::open(&args.data, &read, &fitted.preprocess, terminal)?;
     let Some(labels_from) = rows.labels_from.clone() else {
         return Err(Failure::input(format!(
             "{}: no labels to evaluate by; name their column with --label or their file with --labels",
             args.data
         )));
     };
-    let judged = predict(args, &fitted, &mut rows)?;
+    let judged = predict(args, &read, &fitted, &mut rows)?;
     let mut arms = Vec::new();
     let mut predictions = Vec::new();
     for ((name, _), probabilities) in fitted.arms.iter().zip(&judged.probabilities) {
@@ -90,11 +92,11 @@ struct Judged {
     unlabelled: usize,
 }
 
-fn predict(args: &EvaluateArgs, fitted: &Fitted, rows: &mut NewRows<'_>) -> Result<Judged> {
+fn predict(args: &EvaluateArgs, read: &ReadArgs, fitted: &Fitted, rows: &mut NewRows<'_>) -> Result<Judged> {
     let mut probabilities = vec![Vec::new(); fitted.arms.len()];
     let mut texts = ColumnBuilder::new(Kind::Categorical);
     rows.each_block(|block, _| {
-        let features = Matrix::new(&block.features, fitted.preprocess.width())?;
+        let features = block.x()?;
         for ((_, model), out) in fitted.arms.iter().zip(&mut probabilities) {
             out.extend(model.probabilities(features, &Stop::default())?);
         }
@@ -106,10 +108,10 @@ fn predict(args: &EvaluateArgs, fitted: &Fitted, rows: &mut NewRows<'_>) -> Resu
         }
         Ok(true)
     })?;
-    let column: Column = texts.finish(args.read.label.as_deref().unwrap_or("label"));
+    let column: Column = texts.finish(read.label.as_deref().unwrap_or("label"));
     let missing = if args.hold_out_unlabelled { MissingLabels::HoldOut } else { MissingLabels::Refuse };
     let options = LabelOptions { missing, classes: Some(fitted.info.classes.clone()) };
-    let source = args.read.labels.as_ref().map_or_else(|| args.data.clone(), |file| file.display().to_string());
+    let source = read.labels.as_ref().map_or_else(|| args.data.clone(), |file| file.display().to_string());
     let labelled = LabelledRows::encode(&column, 0, &options).map_err(|error| error.in_file(&source))?;
     if labelled.rows.is_empty() {
         return Err(Failure::input(format!("{source}: no row has a label; check that this is the label column")));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use cmrm_data::Fingerprint;
-use cmrm_fit::{Fit, FitConfig, FitOutcome, auto_candidates, choose};
+use cmrm_fit::{Fit, FitConfig, FitOutcome, Prepared, auto_candidates, choose};
 use cmrm_report::Card;
 use cmrm_run::summary::FitSummary;
 use cmrm_run::{RunDir, write_file};
@@ -18,6 +18,7 @@ use crate::failure::{Failure, Result, in_read_file, in_stored};
 use crate::load::load;
 use crate::progress::{Steps, Watch, decide_penalty, interrupted, stop_at_interrupt, watch_interrupts};
 use crate::resume::{self, Begun, DataStamp};
+use crate::sources::STANDARD_INPUT;
 use crate::terminal::Terminal;
 use crate::tuning::run_search;
 
@@ -30,6 +31,11 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
         }
     }
     if args.dry_run {
+        // A file is looked at; what would have to be downloaded is not.
+        if Path::new(&config.data).is_file() {
+            let loaded = load(&config, args.read.cache.as_deref())?;
+            show_rows(&Prepared::new(&config, &loaded, &stop_at_interrupt())?, terminal);
+        }
         terminal.data(config.to_toml()?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -54,7 +60,12 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     if let (Some(run), Some(own)) = (&run, &own) {
         resume::agree_on_rows(run, own, fit.config(), Begun::Fit)?;
     }
-    fit.rows().notes.iter().for_each(|note| terminal.say(note));
+    show_rows(fit.rows(), terminal);
+    if fit.config().data == STANDARD_INPUT {
+        terminal.say(
+            "note: rows from standard input are not kept; `cmrm review` will ask for them as a file (--data FILE)",
+        );
+    }
     fit.check_memory()?;
     // A run that goes on has the settings that were found when it began.
     decide_penalty(&mut fit, terminal)?;
@@ -90,6 +101,14 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     let summary = finish(&outcome, stamp.train, &run, &args, terminal)?;
     terminal.result(&summary, &summary.to_text())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the columns are and what becomes of them, and what else there is to say about the rows.
+pub fn show_rows(rows: &Prepared, terminal: &Terminal) {
+    if let Some(columns) = &rows.columns {
+        terminal.say(columns.to_string().trim_end());
+    }
+    rows.notes.iter().for_each(|note| terminal.say(note));
 }
 
 /// The summary of a run that is finished already. Nothing is trained or written.

@@ -3,6 +3,8 @@
 pub mod audit;
 pub mod clean;
 pub mod data;
+#[cfg(feature = "embed")]
+pub mod embed;
 pub mod evaluate;
 pub mod fit;
 pub mod noise;

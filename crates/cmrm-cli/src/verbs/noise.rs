@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use cmrm::Matrix;
+use cmrm::OwnedRows;
 use cmrm::noise::{NoiseConfig, NoiseContext};
 use cmrm_data::preprocess::{MissingCells, Preprocess, PreprocessOptions};
 use cmrm_data::{Column, LabelOptions, MissingLabels, Table};
@@ -19,7 +19,7 @@ use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
 pub struct NoiseArgs {
-    /// Data file, or name of a data set (`cmrm data list`).
+    /// Data file, folder or quoted pattern of files, `-` for standard input, or name of a data set (`cmrm data list`).
     pub data: String,
     /// Kind and rate of the noise, such as `symmetric:0.4` or `binary-flip:0.2`.
     #[arg(long, value_name = "KIND:RATE")]
@@ -47,8 +47,8 @@ pub fn run(args: &NoiseArgs, terminal: &Terminal) -> Result<ExitCode> {
         _ => None,
     };
     let mut context = NoiseContext::new(classes.len());
-    if let Some((values, width)) = &features {
-        context = context.with_features(Matrix::new(values, *width)?);
+    if let Some(features) = &features {
+        context = context.with_features(features.view()?);
     }
     let made = args.kind.apply(labels, &context, args.seed)?;
 
@@ -83,13 +83,12 @@ pub fn run(args: &NoiseArgs, terminal: &Terminal) -> Result<ExitCode> {
 }
 
 /// The labelled rows as numbers, for noise that depends on them.
-fn features(args: &NoiseArgs) -> Result<(Vec<f32>, usize)> {
+fn features(args: &NoiseArgs) -> Result<OwnedRows<f32>> {
     let loaded = load(&settings(&args.data, &args.read), args.read.cache.as_deref())?;
     let options = LabelOptions { missing: MissingLabels::HoldOut, classes: loaded.classes };
     let labelled = loaded.train.encode_labels(&options)?;
     let options = PreprocessOptions { missing: MissingCells::Impute, ..PreprocessOptions::default() };
     let (preprocess, _) = Preprocess::fit(&loaded.train.features, &labelled.rows, &options)?;
     let (data, _) = preprocess.dataset(&loaded.train, &labelled)?;
-    let width = data.width();
-    Ok((data.features, width))
+    Ok(data.features)
 }

@@ -14,7 +14,8 @@ use cmrm_train::Stop;
 use serde_json::json;
 
 use crate::args::ReadArgs;
-use crate::failure::{Failure, Result, in_file};
+use crate::failure::{Failure, Result};
+use crate::known;
 use crate::new_rows::{Block, NewRows};
 use crate::outputs::{OutFile, Outputs};
 use crate::prediction_writer::{OutFormat, PredictionWriter, in_output, is_closed_pipe};
@@ -25,7 +26,7 @@ use crate::terminal::Terminal;
 pub struct PredictArgs {
     /// Folder of a run.
     pub run: PathBuf,
-    /// Data file, folder of arrays, or name of a data set.
+    /// Data file, folder or quoted pattern of files, `-` for standard input, or name of a data set.
     pub data: String,
     /// Output file: .csv, .tsv, .parquet, or .npy for the probability matrix only [default: CSV on standard output].
     #[arg(long, value_name = "FILE")]
@@ -61,8 +62,10 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
         None => None,
         Some(coverage) => Some(calibrate(&fitted, arm, coverage, args.score.score, terminal)?),
     };
-    let mut rows = NewRows::open(&args.data, &args.read, &fitted.preprocess, terminal)?;
-    let job = Job { args, fitted: &fitted, sets: sets.as_ref() };
+    let read = known::completed(&args.read, &args.data, &args.run, Some(fitted.preprocess.expected()))?;
+    let mut rows = NewRows::open(&args.data, &read, &fitted.preprocess, terminal)?;
+    let job =
+        Job { args, fitted: &fitted, sets: sets.as_ref(), labelled: read.label.is_some() || read.labels.is_some() };
     let mut head = serde_json::Map::new();
     head.insert("schema".into(), "cmrm/predict/1".into());
     head.insert("run".into(), fitted.run.path().display().to_string().into());
@@ -84,39 +87,19 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What ends the writing of a file early.
-enum Stopped {
-    Here(std::io::Error),
-    Elsewhere(Failure),
-}
-
-impl From<std::io::Error> for Stopped {
-    fn from(error: std::io::Error) -> Self {
-        Stopped::Here(error)
-    }
-}
-
 fn to_file(job: &Job<'_>, rows: &mut NewRows<'_>, out: &OutFile, format: OutFormat) -> Result<u64> {
-    let path = out.path();
-    let written = out.write_with(|file| {
-        let failed = |error: cmrm_data::Error| in_output(error, path.display());
-        let mut fill = || -> Result<u64> {
-            let mut writer = PredictionWriter::file(file, format, job.fitted.info.classes.len()).map_err(failed)?;
-            let mut count = 0;
-            rows.each_block(|block, about| {
-                let (table, probabilities) = job.predict(block, about)?;
-                count += table.rows() as u64;
-                writer.write(&table, &probabilities).map_err(failed)?;
-                Ok(true)
-            })?;
-            writer.finish().map_err(failed)?;
-            Ok(count)
-        };
-        fill().map_err(Stopped::Elsewhere)
-    });
-    written.map_err(|stopped| match stopped {
-        Stopped::Here(error) => in_file(path, error),
-        Stopped::Elsewhere(failure) => failure,
+    let failed = |error: cmrm_data::Error| in_output(error, out.path().display());
+    out.fill(|file| {
+        let mut writer = PredictionWriter::file(file, format, job.fitted.info.classes.len()).map_err(failed)?;
+        let mut count = 0;
+        rows.each_block(|block, about| {
+            let (table, probabilities) = job.predict(block, about)?;
+            count += table.rows() as u64;
+            writer.write(&table, &probabilities).map_err(failed)?;
+            Ok(true)
+        })?;
+        writer.finish().map_err(failed)?;
+        Ok(count)
     })
 }
 
@@ -157,6 +140,8 @@ struct Job<'a> {
     args: &'a PredictArgs,
     fitted: &'a Fitted,
     sets: Option<&'a SetPredictor>,
+    /// Whether the rows have labels that someone asked for.
+    labelled: bool,
 }
 
 impl Job<'_> {
@@ -165,15 +150,13 @@ impl Job<'_> {
         let classes = &self.fitted.info.classes;
         // `run` has made sure that there is an arm.
         let Some((_, model)) = self.fitted.arms.first() else { return Err(Failure::internal("the run has no arm")) };
-        let rows = Matrix::new(&block.features, self.fitted.preprocess.width())?;
-        let probabilities = model.probabilities(rows, &Stop::default())?;
+        let probabilities = model.probabilities(block.x()?, &Stop::default())?;
         let matrix = Matrix::new(&probabilities, classes.len())?;
         let predicted = predicted_classes(matrix)?;
         let numbers = |of: &dyn Fn(&[f32]) -> f64| matrix.iter_rows().map(of).collect::<Vec<f64>>();
         let mut columns =
             vec![Column::numeric("row", (0..matrix.rows() as u64).map(|i| (block.first_row + i) as f64).collect())];
-        if let Some(labels) = block.labels.filter(|_| self.args.read.label.is_some() || self.args.read.labels.is_some())
-        {
+        if let Some(labels) = block.labels.filter(|_| self.labelled) {
             columns.push(text_column("given_label", labels.iter().map(Option::as_deref)));
         }
         columns.push(text_column("predicted_label", predicted.iter().map(|&k| Some(classes[k as usize].as_str()))));

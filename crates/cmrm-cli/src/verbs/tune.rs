@@ -19,6 +19,7 @@ use crate::progress::{decide_penalty, stop_at_interrupt, watch_interrupts};
 use crate::resume::{self, Begun};
 use crate::terminal::Terminal;
 use crate::tuning::{Found, SpaceArgs, run_search};
+use crate::verbs::fit::show_rows;
 
 #[derive(Debug, Args)]
 pub struct TuneArgs {
@@ -108,7 +109,7 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     if let (Some(folder), Some(own)) = (&folder, &own) {
         resume::agree_on_rows(folder, own, fit.config(), Begun::Search)?;
     }
-    fit.rows().notes.iter().for_each(|note| terminal.say(note));
+    show_rows(fit.rows(), terminal);
     fit.check_memory()?;
     fit = fit.to_search()?;
     decide_penalty(&mut fit, terminal)?;

@@ -36,14 +36,15 @@ fn accuracy_is_that_of_the_predictions() {
         assert_eq!((arms.len(), &found["difference"]), (1, &Value::Null));
         let args = ["predict", &run.name("run"), &run.name("test.csv"), "--label", "label", "--arm", arm];
         let rows = cells(&text(&succeed(&args).stdout));
-        assert_eq!(rows[0][..3], ["row", "given_label", "predicted_label"]);
-        let right = rows[1..].iter().filter(|row| row[1] == row[2]).count();
+        // The run knows the column of row IDs.
+        assert_eq!(rows[0][..4], ["row", "id", "given_label", "predicted_label"]);
+        let right = rows[1..].iter().filter(|row| row[2] == row[3]).count();
         assert_eq!(arms[0]["metrics"][0]["name"], "accuracy");
         assert_eq!(arms[0]["metrics"][0]["value"].as_f64().unwrap(), right as f64 / 90.0);
         for class in arms[0]["per_class"].as_array().unwrap() {
             let name = class["class"].as_str().unwrap();
-            let given = rows[1..].iter().filter(|row| row[1] == name);
-            let (all, right) = (given.clone().count(), given.filter(|row| row[1] == row[2]).count());
+            let given = rows[1..].iter().filter(|row| row[2] == name);
+            let (all, right) = (given.clone().count(), given.filter(|row| row[2] == row[3]).count());
             assert_eq!(class["rows"].as_u64().unwrap() as usize, all);
             assert_eq!(class["recall"].as_f64().unwrap(), right as f64 / all as f64);
         }

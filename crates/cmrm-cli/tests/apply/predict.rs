@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use cmrm::Matrix;
 use cmrm_data::preprocess::Preprocess;
 use cmrm_data::read::{ReadOptions, Source, read};
 use cmrm_data::write::ParquetTableWriter;
@@ -22,13 +21,13 @@ fn in_memory(arm: &str) -> Vec<f32> {
     let rows = preprocess.transform(&input.features).unwrap();
     let model: Model<f32> =
         Model::from_bytes(&std::fs::read(run.path(&format!("run/{arm}.safetensors"))).unwrap()).unwrap();
-    model.probabilities(Matrix::new(&rows.values, rows.width).unwrap()).unwrap()
+    model.probabilities(rows.rows.view().unwrap()).unwrap()
 }
 
 fn npy(path: &std::path::Path) -> Vec<f32> {
     match read(&Source::file(path), &ReadOptions::default()).unwrap().features {
         Features::Array(array) => array.into_values(),
-        Features::Table(_) => panic!("a table"),
+        _ => panic!("a table"),
     }
 }
 
@@ -47,30 +46,31 @@ fn probabilities_are_the_model_s_to_the_bit() {
 #[test]
 fn a_row_has_its_label_confidence_margin_set_and_probabilities() {
     let run = run();
-    let args = ["predict", &run.name("run"), &run.name("test.csv"), "--id", "id", "--coverage", "0.9"];
+    // The run knows the columns of labels and of row IDs.
+    let args = ["predict", &run.name("run"), &run.name("test.csv"), "--coverage", "0.9"];
     let output = succeed(&[&args[..], &["--probabilities"]].concat());
     let words = text(&output.stderr);
     assert!(words.contains("observed labels"), "{words}");
-    assert!(words.contains("not used by the model: 'label'"), "{words}");
+    assert!(!words.contains("not used by the model"), "{words}");
     let rows = cells(&text(&output.stdout));
-    let head = "row,id,predicted_label,confidence,margin,prediction_set,set_size,p_a|b,p_cat,p_dog";
+    let head = "row,id,given_label,predicted_label,confidence,margin,prediction_set,set_size,p_a|b,p_cat,p_dog";
     assert_eq!(rows[0].join(","), head);
     assert_eq!(rows.len(), 91);
     let wanted = in_memory("model");
     let classes = ["a|b", "cat", "dog"];
     for (i, row) in rows[1..].iter().enumerate() {
         assert_eq!((row[0].as_str(), row[1].as_str()), (i.to_string().as_str(), format!("r{i}").as_str()));
-        let p: Vec<f64> = row[7..].iter().map(|cell| cell.parse().unwrap()).collect();
+        let p: Vec<f64> = row[8..].iter().map(|cell| cell.parse().unwrap()).collect();
         let stored: Vec<f64> = wanted[3 * i..3 * i + 3].iter().map(|&p| f64::from(p)).collect();
         assert_eq!(p, stored);
         let mut order = [0, 1, 2];
         order.sort_by(|&a, &b| p[b].total_cmp(&p[a]));
-        assert_eq!(row[2], classes[order[0]]);
-        assert_eq!(row[3].parse::<f64>().unwrap(), p[order[0]]);
-        assert_eq!(row[4].parse::<f64>().unwrap(), p[order[0]] - p[order[1]]);
+        assert_eq!(row[3], classes[order[0]]);
+        assert_eq!(row[4].parse::<f64>().unwrap(), p[order[0]]);
+        assert_eq!(row[5].parse::<f64>().unwrap(), p[order[0]] - p[order[1]]);
         // A bar inside a name is marked, so the set can be taken apart again.
-        let set: Vec<String> = row[5].replace("\\|", "\u{0}").split('|').map(|s| s.replace('\u{0}', "|")).collect();
-        let size: usize = row[6].parse().unwrap();
+        let set: Vec<String> = row[6].replace("\\|", "\u{0}").split('|').map(|s| s.replace('\u{0}', "|")).collect();
+        let size: usize = row[7].parse().unwrap();
         assert_eq!(set.iter().filter(|name| CLASSES.contains(&name.as_str())).count(), size, "{row:?}");
     }
 }
@@ -108,7 +108,7 @@ fn tables_are_the_same_in_every_format() {
         assert!(output.stdout.is_empty());
         match read(&Source::file(&path), &ReadOptions::default()).unwrap().features {
             Features::Table(table) => table,
-            Features::Array(_) => panic!("an array"),
+            _ => panic!("an array"),
         }
     };
     let (csv, parquet) = (predict("table.csv"), predict("table.parquet"));
@@ -129,8 +129,8 @@ fn json_has_a_schema_and_the_same_rows() {
     assert_eq!(predictions.len(), rows.len() - 1);
     for (found, row) in predictions.iter().zip(&rows[1..]) {
         assert_eq!(found["row"].to_string(), row[0]);
-        assert_eq!(found["predicted_label"], row[1].as_str());
-        assert_eq!(found["confidence"].as_f64().unwrap(), row[2].parse::<f64>().unwrap());
+        assert_eq!(found["predicted_label"], row[3].as_str());
+        assert_eq!(found["confidence"].as_f64().unwrap(), row[4].parse::<f64>().unwrap());
     }
     let out = run.name("json.csv");
     let output = succeed(&["predict", &folder, &data, "--json", "--out", &out]);
@@ -175,7 +175,7 @@ fn sets_grow_with_the_coverage() {
     let sizes = |coverage: &str, score: &str| -> f64 {
         let args = ["predict", &name, &run.name("test.csv"), "--coverage", coverage, "--score", score];
         let rows = cells(&text(&succeed(&args).stdout));
-        rows[1..].iter().map(|row| row[5].parse::<f64>().unwrap()).sum()
+        rows[1..].iter().map(|row| row[7].parse::<f64>().unwrap()).sum()
     };
     for score in ["lac", "aps", "raps"] {
         assert!(sizes("0.5", score) < sizes("0.97", score), "{score}");
@@ -183,5 +183,5 @@ fn sets_grow_with_the_coverage() {
     // More coverage than so few calibration rows can promise: every class is in every set, and that is said.
     let output = succeed(&["predict", &name, &run.name("test.csv"), "--coverage", "0.9999"]);
     assert!(text(&output.stderr).contains("too few for this coverage"));
-    assert!(cells(&text(&output.stdout))[1..].iter().all(|row| row[5] == "3"));
+    assert!(cells(&text(&output.stdout))[1..].iter().all(|row| row[7] == "3"));
 }

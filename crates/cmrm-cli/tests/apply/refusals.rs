@@ -26,7 +26,11 @@ fn no_calibration_rows() {
 fn labels_that_are_not_there() {
     let run = run();
     let (folder, test) = (run.name("run"), run.name("test.csv"));
-    check(&refuse(&["evaluate", &folder, &test, "--quiet"]), &["test.csv", "no labels", "--label"]);
+    // The run knows the name of the column, but the data may lack it.
+    let bare = std::fs::read_to_string(run.path("test.csv")).unwrap().replacen("label", "kind", 1);
+    write(&run.path("bare.csv"), &bare);
+    let message = refuse(&["evaluate", &folder, &run.name("bare.csv"), "--quiet"]);
+    check(&message, &["bare.csv", "no labels", "--label"]);
     write(&run.path("short.csv"), "y\ncat\n");
     let message = refuse(&["evaluate", &folder, &test, "--labels", &run.name("short.csv"), "--quiet"]);
     check(&message, &["short.csv", "1 labels for the 90 rows"]);

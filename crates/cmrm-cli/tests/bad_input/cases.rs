@@ -82,6 +82,32 @@ cases! {
         "fit wide.csv --label class", ["wide.csv", "line 1", "'gene7' twice", "columns 7 and 59999", "rename"];
     truncated_parquet: "a truncated Parquet file", |f| files::cut_parquet(&f.join("cut.parquet")),
         "fit cut.parquet --label y", ["cut.parquet", "incomplete", "copy"];
+    truncated_arrow: "a truncated Arrow file", |f| fs::write(f.join("cut.arrow"), b"ARROW1\0\0 and no footer").unwrap(),
+        "fit cut.arrow --label y", ["cut.arrow", "does not end with a footer", "incomplete"];
+    json_array_in_a_row: "an array within a row of JSON", |f| {
+            fs::write(f.join("tags.jsonl"), "{\"a\": 1, \"y\": \"no\"}\n{\"a\": 2, \"tags\": [1], \"y\": \"yes\"}\n").unwrap();
+        }, "fit tags.jsonl --label y", ["tags.jsonl", "row 1 (line 2)", "'tags'", "an array within a row", "ignore"];
+    json_key_twice: "a key that a row of JSON has twice", |f| {
+            fs::write(f.join("twice.json"), "[{\"a\": 1, \"y\": 0},\n {\"a\": 1, \"a\": 2, \"y\": 1}]").unwrap();
+        }, "fit twice.json --label y", ["twice.json", "row 1 (line 2)", "'a'", "twice", "delete one"];
+    json_cut: "a truncated JSON file", |f| fs::write(f.join("cut.jsonl"), "{\"a\": 1, \"y\": 0}\n{\"a\": ").unwrap(),
+        "fit cut.jsonl --label y", ["cut.jsonl", "row 1 (line 2)", "ends before the row does", "incomplete"];
+    json_by_column: "a JSON file by column, as pandas writes it", |f| {
+            fs::write(f.join("columns.json"), "{\"a\":{\"0\":1,\"1\":2},\"y\":{\"0\":\"no\",\"1\":\"yes\"}}").unwrap();
+        }, "fit columns.json --label y", ["columns.json", "an object for each column", "orient=\"records\""];
+    folder_of_two_formats: "a folder with files of two formats", |f| {
+            fs::create_dir(f.join("parts")).unwrap();
+            files::table(&f.join("parts/a.csv"), "");
+            fs::write(f.join("parts/b.jsonl"), "{\"age\": 1}\n").unwrap();
+        }, "fit parts --label churned", ["parts/b.jsonl", "format json", "parts/a.csv is of format csv", "'folder/*.parquet'"];
+    folder_with_a_column_too_few: "a folder whose files have different columns", |f| {
+            fs::create_dir(f.join("parts")).unwrap();
+            files::table(&f.join("parts/a.csv"), "");
+            fs::write(f.join("parts/b.csv"), "age,plan,churned\n30,free,yes\n").unwrap();
+        }, "fit parts --label churned", ["parts/b.csv", "'visits'", "missing here", "parts/a.csv has it", "same columns"];
+    standard_input_twice: "standard input for two things", |f| files::table(&f.join("good.csv"), ""),
+        "$ cmrm fit - --label churned --test - < good.csv",
+        ["standard input holds the data", "the test data too", "name a file"];
     truncated_npy: "a truncated NPY file", |f| {
             files::npy(&f.join("cut.npy"), "(10, 4)", &[1.0; 35]);
             files::labels(&f.join("y.csv"), 10);
@@ -98,17 +124,41 @@ cases! {
             files::constant_parquet(&f.join("bomb.parquet"));
         }, "fit bomb.parquet --label y", ["bomb.parquet", "40000000 rows", "268435456", "use_dictionary=False"];
     sparse_format: "a SciPy sparse matrix in an unsupported format", |f| {
-            files::sparse(&f.join("bsr.npz"), "bsr", 4, &[0, 1, 2]);
+            files::sparse(&f.join("lil.npz"), "lil", 4, &[0, 1, 2]);
             files::labels(&f.join("y.csv"), 2);
-        }, "fit bsr.npz --labels y.csv", ["bsr.npz", "SciPy sparse matrix", "'bsr'", "tocsr()"];
-    sparse_too_wide: "a SciPy sparse matrix that is too large as a dense array", |f| {
+        }, "fit lil.npz --labels y.csv", ["lil.npz", "SciPy sparse matrix", "'lil'", "tocsr()"];
+    sparse_too_wide: "a sparse matrix with too many columns", |f| {
             files::sparse(&f.join("wide.npz"), "csr", 2_000_000_000, &[0, 1, 2]);
             files::labels(&f.join("y.csv"), 2);
-        }, "fit wide.npz --labels y.csv", ["wide.npz", "2000000000 columns", "4294967296", "fewer columns"];
+        }, "fit wide.npz --labels y.csv", ["wide.npz", "number of columns", "2000000000", "16777216", "fewer columns"];
     damaged_sparse: "an inconsistent SciPy sparse matrix", |f| {
             files::sparse(&f.join("x.npz"), "csr", 4, &[0, 2, 1]);
             files::labels(&f.join("y.csv"), 2);
         }, "fit x.npz --labels y.csv", ["x.npz", "'indptr'", "expected 2, found 1", "save_npz"];
+    svmlight_pair: "an svmlight file with a number that has no index", |f| {
+            fs::write(f.join("x.svm"), "+1 1:0.5 7:2\n-1 3:1 4\n").unwrap();
+        }, "fit x.svm", ["x.svm", "row 1 (line 2)", "'4' has no colon", "index:value"];
+    svmlight_twice: "an svmlight file with an index twice in a row", |f| {
+            fs::write(f.join("x.svm"), "+1 1:0.5 7:2 1:3\n").unwrap();
+        }, "fit x.svm", ["x.svm", "row 0 (line 1)", "index 1 twice", "their sum"];
+    svmlight_labels: "an svmlight file with several labels a row", |f| {
+            fs::write(f.join("x.svm"), "1,3 1:0.5 7:2\n").unwrap();
+        }, "fit x.svm", ["x.svm", "row 0 (line 1)", "'1,3'", "one label a row"];
+    svmlight_column: "a label column of an svmlight file", |f| {
+            fs::write(f.join("x.svm"), "1 1:0.5 7:2\n").unwrap();
+        }, "fit x.svm --label class", ["x.svm", "no column 'class'", "first word of each line"];
+    truncated_mtx: "a truncated Matrix Market file", |f| {
+            fs::write(f.join("x.mtx"), "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 0.5\n").unwrap();
+            files::labels(&f.join("y.csv"), 2);
+        }, "fit x.mtx --labels y.csv", ["x.mtx", "1 of the 3 numbers", "incomplete"];
+    huge_mtx: "a Matrix Market file that declares a huge number of rows", |f| {
+            fs::write(f.join("x.mtx"), "%%MatrixMarket matrix coordinate real general\n1000000000000 3 1\n1 1 0.5\n").unwrap();
+            files::labels(&f.join("y.csv"), 2);
+        }, "fit x.mtx --labels y.csv", ["x.mtx", "number of rows", "1000000000000", "33554432", "without numbers"];
+    complex_mtx: "a Matrix Market file of complex numbers", |f| {
+            fs::write(f.join("x.mtx"), "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 0.5 1\n").unwrap();
+            files::labels(&f.join("y.csv"), 2);
+        }, "fit x.mtx --labels y.csv", ["x.mtx", "line 1", "complex numbers", "matrix.imag"];
     too_many_classes: "rows × classes that do not fit into memory (here limited by ulimit)", |f| {
             files::many_classes(&f.join("many.csv"));
         }, "$ ulimit -v 1500000; cmrm audit many.csv --label y --folds 2",
@@ -139,6 +189,13 @@ cases! {
         "fit digits --out file/run", ["file/run", "make the folder first"];
     wrong_label_column: "an unknown label column", |f| files::table(&f.join("good.csv"), ""),
         "fit good.csv --label churnd", ["good.csv", "'churnd'", "did you mean 'churned'?", "'age', 'plan'"];
+    bad_cell_strictly: "a bad cell in a column of numbers, read strictly",
+        |f| files::table(&f.join("bad.csv"), "old,free,3,no\n"),
+        "fit bad.csv --label churned --strict", ["bad.csv", "row 60", "'age'", "'old' is not a numeric value", "correct"];
+    unknown_ignored_column: "an unknown column to leave out", |f| files::table(&f.join("good.csv"), ""),
+        "fit good.csv --label churned --ignore visit", ["good.csv", "'visit'", "did you mean 'visits'?"];
+    unknown_kind: "an unknown kind of column", |f| files::table(&f.join("good.csv"), ""),
+        "fit good.csv --label churned --type age=numerical", ["'numerical'", "did you mean 'numeric'", "date:dmy"];
     no_label_column: "no label column given", |f| files::table(&f.join("good.csv"), ""),
         "fit good.csv", ["good.csv", "no labels", "--label"];
     labels_of_another_length: "a label file that is too short", |f| {

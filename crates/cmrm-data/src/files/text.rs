@@ -5,6 +5,9 @@
 
 use std::borrow::Cow;
 
+/// Letters of a cell that are shown.
+const SHOWN: usize = 24;
+
 /// Lines on their way to a terminal: characters that a terminal obeys instead of showing them are written as `\u{1b}`.
 /// Ends of lines and tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
@@ -49,6 +52,14 @@ pub fn spreadsheet_value(cell: &str) -> &str {
     match cell.strip_prefix('\'') {
         Some(text) if is_formula(text.trim_start_matches('\'')) => text,
         _ => cell,
+    }
+}
+
+/// A cell as a message or a table shows it: whole, or its first letters.
+pub(crate) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
     }
 }
 

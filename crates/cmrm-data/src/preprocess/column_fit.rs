@@ -3,42 +3,52 @@
 use std::collections::HashMap;
 
 use super::Note;
+use super::fit::Used;
+use super::identifier;
 use super::moments::Moments;
 use super::options::{CategoryEncoding, DateEncoding, MissingCategory, MissingCells, PreprocessOptions};
 use super::plan::{ColumnPlan, DatePart, Encoder, Fill, Scale, days};
+use super::text::TermCounter;
 use crate::error::{Error, Problem, Result};
-use crate::table::{Column, Kind, Values, date};
-
-/// Fewest rows for which a column that counts them is remarked upon.
-const ROWS_TO_COUNT: u64 = 20;
+use crate::table::{Column, Kind, Style, Values, date};
 
 /// Running statistics of one column.
 pub(super) struct ColumnFit {
     name: String,
     kind: Kind,
+    style: Style,
+    /// Whether the user has said what the column is: it is used then, whatever it looks like.
+    stated: bool,
     missing: u64,
+    /// Whether some cell, of these rows or others, counts as missing though something is written there.
+    unreadable: bool,
     /// Of numbers, booleans as zero and one, dates as days.
     moments: Moments,
     parts: [Moments; 5],
     /// Kept only where a median may be needed.
     values: Option<Vec<f32>>,
     levels: HashMap<String, u64>,
-    /// The number minus the row, as long as that is the same for every row.
-    counts_rows: Option<Option<f64>>,
+    terms: TermCounter,
+    numbers: identifier::Numbers,
 }
 
 impl ColumnFit {
-    pub fn new(name: &str, kind: Kind, options: &PreprocessOptions) -> Self {
+    pub fn new(column: &Used, options: &PreprocessOptions) -> Self {
+        let kind = column.kind;
         let median = options.missing == MissingCells::Impute && matches!(kind, Kind::Numeric | Kind::Date);
         ColumnFit {
-            name: name.to_string(),
+            name: column.name.clone(),
             kind,
+            style: column.style,
+            stated: column.stated,
             missing: 0,
+            unreadable: false,
             moments: Moments::EMPTY,
             parts: [Moments::EMPTY; 5],
             values: median.then(Vec::new),
             levels: HashMap::new(),
-            counts_rows: Some(None),
+            terms: TermCounter::new(&options.text),
+            numbers: identifier::Numbers::new(&column.name),
         }
     }
 
@@ -50,13 +60,23 @@ impl ColumnFit {
         first_row: u64,
         options: &PreprocessOptions,
     ) -> Result<()> {
+        // What fills such cells in has to be there though none of these rows has one.
+        self.unreadable |= !column.missing.unreadable().is_empty();
         // Names are counted by code and looked up once a chunk.
         let mut counts = match &column.values {
             Values::Categorical { levels, .. } => vec![0u64; levels.len()],
             _ => Vec::new(),
         };
         for row in rows {
+            if let Values::Text(texts) = &column.values {
+                // A note that was not written is an empty one.
+                self.terms.add(if column.missing.at(row) { "" } else { &texts[row] });
+                continue;
+            }
             if column.missing.at(row) {
+                if options.missing == MissingCells::Refuse && column.missing.is_unreadable(row) {
+                    continue;
+                }
                 self.add_missing(first_row + row as u64, options)?;
                 continue;
             }
@@ -65,6 +85,7 @@ impl ColumnFit {
                 Values::Boolean(values) => self.moments.add(f64::from(u8::from(values[row]))),
                 Values::Categorical { codes, .. } => counts[codes[row] as usize] += 1,
                 Values::Date(values) => self.add_date(values[row]),
+                Values::Text(_) => {}
             }
         }
         if let Values::Categorical { levels, .. } = &column.values {
@@ -86,8 +107,7 @@ impl ColumnFit {
     /// Takes statistics that were gathered elsewhere, from cells none of which is missing.
     pub fn set_moments(&mut self, moments: Moments) {
         self.moments = moments;
-        // Columns of an array are seldom identifiers, and nobody looked.
-        self.counts_rows = None;
+        self.numbers = identifier::Numbers::unknown();
     }
 
     /// Adds a number, rounded to single precision: every format then yields the same statistics.
@@ -103,10 +123,7 @@ impl ColumnFit {
         if let Some(values) = &mut self.values {
             values.push(rounded);
         }
-        if let Some(offset) = self.counts_rows {
-            let now = value - row as f64;
-            self.counts_rows = offset.is_none_or(|offset| offset == now).then_some(Some(now));
-        }
+        self.numbers.add(value, row);
         Ok(())
     }
 
@@ -125,12 +142,19 @@ impl ColumnFit {
         if self.kind == Kind::Categorical {
             return self.finish_names(options, notes);
         }
+        if self.kind == Kind::Text {
+            return self.finish_text(options, notes);
+        }
         let impute = options.missing == MissingCells::Impute;
-        let fill = impute.then(|| Fill::Number(self.typical()));
+        let fill = (impute || self.unreadable).then(|| Fill::Number(self.typical()));
         let flag = self.missing > 0 && self.moments.count > 0;
         let scale = |moments: &Moments| scale_of(moments, options);
+        let counter = self.numbers.why().filter(|_| self.kind == Kind::Numeric && self.missing == 0 && !self.stated);
         let encoder = if self.moments.constant() {
             notes.push(Note::Constant { column: self.name.clone(), value: self.constant_text() });
+            Encoder::Dropped
+        } else if let Some(why) = counter {
+            notes.push(Note::Identifier { column: self.name.clone(), why });
             Encoder::Dropped
         } else if self.kind != Kind::Date {
             let plain = self.kind == Kind::Boolean;
@@ -141,10 +165,6 @@ impl ColumnFit {
             let varying = self.parts.iter().zip(DatePart::ALL).filter(|(moments, _)| !moments.constant());
             Encoder::Parts(varying.map(|(moments, part)| (part, scale(moments))).collect())
         };
-        let counts = matches!(self.counts_rows, Some(Some(_))) && self.moments.count >= ROWS_TO_COUNT;
-        if self.kind == Kind::Numeric && counts && self.missing == 0 {
-            notes.push(Note::LooksLikeRowNumber { column: self.name.clone() });
-        }
         if let (Some(Fill::Number(value)), true) = (&fill, self.missing > 0 && flag) {
             let with = match self.kind {
                 Kind::Boolean => format!("the most frequent value, {}", *value != 0.0),
@@ -153,15 +173,16 @@ impl ColumnFit {
             };
             notes.push(Note::Imputed { column: self.name.clone(), cells: self.missing, with });
         }
-        ColumnPlan { name: self.name, kind: self.kind, fill, flag, encoder }
+        ColumnPlan { name: self.name, kind: self.kind, style: self.style, fill, flag, encoder }
     }
 
-    /// The median, or for booleans the most frequent value.
+    /// The median, or the mean where only unreadable cells are filled in; for booleans the most frequent value.
     fn typical(&mut self) -> f64 {
         if self.kind == Kind::Boolean {
             return f64::from(u8::from(self.moments.mean > 0.5));
         }
-        self.values.as_mut().and_then(|values| median(values)).unwrap_or(0.0)
+        let mean = if self.moments.count > 0 { self.moments.mean } else { 0.0 };
+        self.values.as_mut().and_then(|values| median(values)).unwrap_or(mean)
     }
 
     fn constant_text(&self) -> Option<String> {
@@ -172,7 +193,22 @@ impl ColumnFit {
         })
     }
 
+    fn finish_text(self, options: &PreprocessOptions, notes: &mut Vec<Note>) -> ColumnPlan {
+        let encoder = match self.terms.finish(&options.text) {
+            Some(plan) => Encoder::Text(Box::new(plan)),
+            None => {
+                notes.push(Note::NoTerms { column: self.name.clone() });
+                Encoder::Dropped
+            }
+        };
+        ColumnPlan { name: self.name, kind: self.kind, style: self.style, fill: None, flag: false, encoder }
+    }
+
     fn finish_names(self, options: &PreprocessOptions, notes: &mut Vec<Note>) -> ColumnPlan {
+        if let Some(why) = identifier::names(&self.name, &self.levels).filter(|_| !self.stated) {
+            notes.push(Note::Identifier { column: self.name.clone(), why });
+            return self.dropped();
+        }
         let found = self.levels.len();
         let mut counted: Vec<(String, u64)> = self.levels.into_iter().collect();
         counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -200,7 +236,14 @@ impl ColumnFit {
         if categories < 2 && !flag {
             let value = counted.first().map(|(level, _)| format!("'{level}'"));
             notes.push(Note::Constant { column: self.name.clone(), value });
-            return ColumnPlan { name: self.name, kind: self.kind, fill: None, flag: false, encoder: Encoder::Dropped };
+            return ColumnPlan {
+                name: self.name,
+                kind: self.kind,
+                style: self.style,
+                fill: None,
+                flag: false,
+                encoder: Encoder::Dropped,
+            };
         }
         if self.missing > 0 {
             let with = match &fill {
@@ -224,7 +267,12 @@ impl ColumnFit {
                 Encoder::Ordinal { levels: counted.into_iter().map(|(level, _)| level).collect(), scale }
             }
         };
-        ColumnPlan { name: self.name, kind: self.kind, fill, flag, encoder }
+        ColumnPlan { name: self.name, kind: self.kind, style: self.style, fill, flag, encoder }
+    }
+
+    fn dropped(self) -> ColumnPlan {
+        let ColumnFit { name, kind, style, .. } = self;
+        ColumnPlan { name, kind, style, fill: None, flag: false, encoder: Encoder::Dropped }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::column_fit::ColumnFit;
 use super::dense_fit::DenseFit;
+use super::sparse::SparseFit;
 use super::{FORMAT, Note, Preprocess, PreprocessOptions};
 use crate::dataset::Features;
 use crate::error::{Error, Problem, Result};
-use crate::table::{ColumnRef, Kind, Table, as_kind, made_up_name};
+use crate::table::{Column, ColumnRef, Guess, Kind, Style, Table, as_kind, made_up_name};
 
 /// Learns from chunks, in order. Cutting the rows into other chunks gives the same bits.
 pub struct Fitter {
@@ -13,8 +14,9 @@ pub struct Fitter {
     columns: Vec<ColumnFit>,
     /// Takes the columns' place for an array none of whose cells can be missing.
     dense: Option<DenseFit>,
-    /// Name and kind of each column that is used, and its place in the table.
-    used: Vec<(String, Kind, usize)>,
+    /// Takes the columns' place for a sparse array.
+    sparse: Option<SparseFit>,
+    used: Vec<Used>,
     unnamed: bool,
     inputs: usize,
     rows: u64,
@@ -26,34 +28,39 @@ impl Fitter {
         if options.max_levels == 0 {
             return Err(Error::option("max-levels is 0; keep at least one category per column"));
         }
-        let (names, kinds, unnamed, inputs) = match first {
-            Features::Table(table) => {
-                let kinds = table.columns().iter().map(|column| column.kind()).collect::<Vec<_>>();
-                (table.names(), kinds, table.unnamed(), table.rows_wide())
-            }
-            Features::Array(array) => (Vec::new(), Vec::new(), true, array.width()),
+        options.text.check()?;
+        let (unnamed, inputs) = match first {
+            Features::Table(table) => (table.unnamed(), table.rows_wide()),
+            Features::Array(array) => (true, array.width()),
+            Features::Sparse(array) => (true, array.rows.width()),
         };
-        let mut used: Vec<(String, Kind, usize)> = match first {
-            Features::Table(_) => {
-                names.iter().zip(&kinds).zip(0..).map(|((n, k), at)| (n.to_string(), *k, at)).collect()
+        let mut used: Vec<Used> = match first {
+            Features::Table(table) => {
+                table.columns().iter().zip(0..).map(|(column, at)| Used::of(column, at)).collect()
             }
-            Features::Array(array) => (0..array.width()).map(|at| (made_up_name(at), Kind::Numeric, at)).collect(),
+            Features::Array(_) => (0..inputs).map(Used::number).collect(),
+            // It may have millions of columns, and no statistics for each.
+            Features::Sparse(_) => Vec::new(),
+        };
+        let sparse = match first {
+            Features::Sparse(_) => Some(SparseFit::new(inputs, options)?),
+            _ => None,
         };
         let mut ignored = Vec::new();
-        for (name, rule) in &options.overrides {
-            let known: Vec<&str> = used.iter().map(|(name, ..)| name.as_str()).collect();
-            let skipped = matches!(first, Features::Table(table) if table.skipped().contains(name));
-            let at = match ColumnRef(name.clone()).resolve(&known) {
-                Ok(at) => at,
-                // The reader has left it out already.
-                Err(_) if skipped => continue,
-                Err(error) => return Err(error),
-            };
-            match (rule.kind(), first) {
-                (Some(Kind::Numeric), _) | (Some(_), Features::Table(_)) => {
-                    used[at].1 = rule.kind().unwrap_or(Kind::Numeric);
+        for (name, rule) in options.overrides.iter().filter(|_| sparse.is_none()) {
+            let known: Vec<&str> = used.iter().map(|column| column.name.as_str()).collect();
+            if let Features::Table(table) = first {
+                let is_place = name.trim().parse::<i64>().is_ok() && !known.contains(&name.as_str());
+                // The reader has left it out already; and a place is one in the file, which the reader has looked up.
+                if table.skipped().contains(name) || is_place {
+                    continue;
                 }
-                (Some(kind), Features::Array(_)) => {
+            }
+            let at = ColumnRef(name.clone()).resolve(&known)?;
+            match (rule.kind(), first) {
+                (Some(kind), Features::Table(table)) => used[at].state(kind, rule.style(), &table.columns()[at]),
+                (Some(Kind::Numeric), _) => {}
+                (Some(kind), _) => {
                     return Err(Error::option(format!("a column of an array cannot be {kind}")).in_column(name));
                 }
                 (None, _) => ignored.push(at),
@@ -64,12 +71,12 @@ impl Fitter {
             at += 1;
             !ignored.contains(&(at - 1))
         });
-        let columns = used.iter().map(|(name, kind, _)| ColumnFit::new(name, *kind, options)).collect();
+        let columns = used.iter().map(|column| ColumnFit::new(column, options)).collect();
         let dense = match first {
             Features::Array(array) if !options.nan_is_missing => Some(DenseFit::new(array.width())),
             _ => None,
         };
-        Ok(Fitter { options: options.clone(), columns, dense, used, unnamed, inputs, rows: 0 })
+        Ok(Fitter { options: options.clone(), columns, dense, sparse, used, unnamed, inputs, rows: 0 })
     }
 
     /// Learns from the rows of a chunk for which `training` is true.
@@ -84,37 +91,48 @@ impl Fitter {
         self.rows += training.iter().filter(|&&used| used).count() as u64;
         let first_row = chunk.first_row();
         match chunk {
+            Features::Table(_) | Features::Array(_) if self.sparse.is_some() => return Err(mixed()),
             Features::Table(table) => {
-                for (fit, (name, kind, at)) in self.columns.iter_mut().zip(&self.used) {
-                    let column = table.columns().get(*at).filter(|column| column.name == *name);
-                    let column = column
-                        .ok_or_else(|| Error::new(Problem::NoSuchColumn { wanted: name.clone(), near: Vec::new() }))?;
-                    let column = as_kind(column, *kind, first_row)?;
+                for (fit, used) in self.columns.iter_mut().zip(&self.used) {
+                    let column = table.columns().get(used.at).filter(|column| column.name == used.name);
+                    let column = column.ok_or_else(|| {
+                        Error::new(Problem::NoSuchColumn { wanted: used.name.clone(), near: Vec::new() })
+                    })?;
+                    let column = as_kind(column, used.kind, used.style, first_row)?;
                     let rows = (0..training.len()).filter(|&row| training[row]);
                     fit.update(&column, rows, first_row, &self.options)?;
                 }
             }
             Features::Array(array) => {
-                if array.width() != self.inputs {
-                    return Err(Error::new(Problem::Shape {
-                        what: "numbers in a row".into(),
-                        expected: self.inputs as u64,
-                        found: array.width() as u64,
-                    }));
-                }
+                self.check_width(array.width())?;
                 if let Some(dense) = &mut self.dense {
                     let used = &self.used;
-                    return dense.update(array, training, |at| used.iter().any(|(_, _, place)| *place == at));
+                    return dense.update(array, training, |at| used.iter().any(|column| column.at == at));
                 }
                 let rows = array.values().chunks_exact(array.width());
                 for (row, (values, _)) in rows.zip(training).enumerate().filter(|(_, (_, used))| **used) {
-                    for (fit, (_, _, at)) in self.columns.iter_mut().zip(&self.used) {
-                        fit.add_number(f64::from(values[*at]), first_row + row as u64, &self.options)?;
+                    for (fit, column) in self.columns.iter_mut().zip(&self.used) {
+                        fit.add_number(f64::from(values[column.at]), first_row + row as u64, &self.options)?;
                     }
+                }
+            }
+            Features::Sparse(array) => {
+                self.check_width(array.rows.width())?;
+                match &mut self.sparse {
+                    Some(sparse) => sparse.update(array, training)?,
+                    None => return Err(mixed()),
                 }
             }
         }
         Ok(())
+    }
+
+    fn check_width(&self, found: usize) -> Result<()> {
+        if found == self.inputs {
+            return Ok(());
+        }
+        let what = "numbers in a row".to_string();
+        Err(Error::new(Problem::Shape { what, expected: self.inputs as u64, found: found as u64 }))
     }
 
     /// The pipeline, and what there is to say about it.
@@ -123,8 +141,8 @@ impl Fitter {
             return Err(Error::new(Problem::Empty("the set of training rows".into())));
         }
         if let Some(dense) = &self.dense {
-            for (column, (_, _, at)) in self.columns.iter_mut().zip(&self.used) {
-                column.set_moments(dense.moments(*at));
+            for (column, used) in self.columns.iter_mut().zip(&self.used) {
+                column.set_moments(dense.moments(used.at));
             }
         }
         let mut notes = Vec::new();
@@ -135,12 +153,52 @@ impl Fitter {
             inputs: self.inputs,
             nan_is_missing: self.options.nan_is_missing,
             columns,
+            sparse: self.sparse.map(|sparse| sparse.finish(&self.options)).transpose()?,
         };
         if pipeline.width() == 0 {
             return Err(Error::new(Problem::Empty("the set of features".into()))
                 .way_out("every column is ignored or constant on the training rows; check the columns"));
         }
         Ok((pipeline, notes))
+    }
+}
+
+fn mixed() -> Error {
+    Error::option("a fit takes sparse rows or others, not both")
+}
+
+/// A column that is used.
+pub(super) struct Used {
+    pub name: String,
+    pub kind: Kind,
+    /// How its cells are written, where they are text.
+    pub style: Style,
+    /// Whether the user has said what it is.
+    pub stated: bool,
+    /// Its place in the table.
+    at: usize,
+}
+
+impl Used {
+    fn of(column: &Column, at: usize) -> Self {
+        Used { name: column.name.clone(), kind: column.kind(), style: column.style, stated: false, at }
+    }
+
+    fn number(at: usize) -> Self {
+        Used { name: made_up_name(at), kind: Kind::Numeric, style: Style::PLAIN, stated: false, at }
+    }
+
+    /// Makes it what the user says. The style of names that are to be numbers or dates is found in the first rows.
+    fn state(&mut self, kind: Kind, style: Option<Style>, column: &Column) {
+        (self.kind, self.stated) = (kind, true);
+        if column.kind() == kind {
+            return;
+        }
+        self.style = style.unwrap_or_else(|| {
+            let mut guess = Guess::new(&self.name);
+            (0..column.len()).filter_map(|row| column.text(row)).for_each(|cell| guess.add(&cell));
+            guess.settle(Some(kind)).style
+        });
     }
 }
 

@@ -50,7 +50,7 @@ impl Preprocess {
         self.match_names(|name| places.get(name).copied(), true)
     }
 
-    fn check_inputs(&self, found: usize) -> Result<()> {
+    pub(super) fn check_inputs(&self, found: usize) -> Result<()> {
         if found == self.inputs {
             return Ok(());
         }

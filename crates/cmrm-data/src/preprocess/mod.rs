@@ -3,20 +3,26 @@
 mod column_fit;
 mod dense_fit;
 mod fit;
+mod identifier;
 mod matching;
 mod moments;
 mod note;
 mod options;
 mod plan;
+mod side_by_side;
+mod sparse;
 mod summary;
+mod text;
 mod transform;
 mod transform_array;
 
 pub use fit::Fitter;
-pub use note::{Note, in_words};
+pub use note::{BadCell, Note, in_words};
 pub use options::{CategoryEncoding, DateEncoding, MissingCategory, MissingCells, PreprocessOptions};
 pub use plan::{ColumnPlan, DatePart, Encoder, Fill, Scale};
+pub use sparse::SparsePlan;
 pub use summary::{ColumnSummary, Summary};
+pub use text::{TextEncoding, TextPlan};
 pub use transform::Transformed;
 
 use serde::{Deserialize, Serialize};
@@ -24,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::Features;
 use crate::error::{Error, Problem, Result};
 use crate::read::{Expected, ExpectedColumn};
-use crate::table::check_rows;
+use crate::table::{Kind, Style, check_rows, made_up_name};
 
 /// Version of the stored form.
 pub const FORMAT: u32 = 1;
@@ -42,6 +48,9 @@ pub struct Preprocess {
     inputs: usize,
     nan_is_missing: bool,
     columns: Vec<ColumnPlan>,
+    /// Takes the columns' place for a sparse array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sparse: Option<SparsePlan>,
 }
 
 impl Preprocess {
@@ -57,18 +66,29 @@ impl Preprocess {
         fitter.finish()
     }
 
-    /// What becomes of each column.
+    /// What becomes of each column; none are listed for a sparse array.
     pub fn columns(&self) -> &[ColumnPlan] {
         &self.columns
     }
 
+    /// Whether some features are neither words of a text nor columns of a sparse array.
+    pub fn has_other_than_words(&self) -> bool {
+        self.columns.iter().any(|column| column.width() > 0 && column.text().is_none())
+    }
+
     /// Number of features.
     pub fn width(&self) -> usize {
-        self.columns.iter().map(ColumnPlan::width).sum()
+        match self.sparse {
+            Some(_) => self.inputs,
+            None => self.columns.iter().map(ColumnPlan::width).sum(),
+        }
     }
 
     /// Names of the features.
     pub fn feature_names(&self) -> Vec<String> {
+        if self.sparse.is_some() {
+            return (0..self.inputs).map(made_up_name).collect();
+        }
         let mut names = Vec::with_capacity(self.width());
         for column in &self.columns {
             column.feature_names(&mut names);
@@ -78,6 +98,9 @@ impl Preprocess {
 
     /// What one unit of each feature is in the units of the data: the deviation that a column was divided by.
     pub fn feature_units(&self) -> Vec<f64> {
+        if let Some(sparse) = &self.sparse {
+            return sparse.units(self.inputs);
+        }
         let mut units = Vec::with_capacity(self.width());
         for column in &self.columns {
             column.feature_units(&mut units);
@@ -88,15 +111,28 @@ impl Preprocess {
     /// What a reader should look for in data for this pipeline.
     pub fn expected(&self) -> Expected {
         let columns = self.columns.iter();
+        if self.sparse.is_some() {
+            let column = |at| ExpectedColumn {
+                name: made_up_name(at),
+                kind: Kind::Numeric,
+                style: Style::PLAIN,
+                tolerant: false,
+                needed: true,
+            };
+            return Expected { columns: (0..self.inputs).map(column).collect(), ..Expected::of_array(self.inputs) };
+        }
         Expected {
             columns: columns
                 .map(|column| ExpectedColumn {
                     name: column.name.clone(),
                     kind: column.kind,
+                    style: column.style,
+                    tolerant: column.fill.is_some(),
                     needed: column.width() > 0,
                 })
                 .collect(),
             unnamed: self.unnamed,
+            width: self.inputs,
         }
     }
 
@@ -134,6 +170,12 @@ impl Preprocess {
         crate::table::refuse_duplicates(self.columns.iter().map(|column| column.name.as_str()))?;
         if self.columns.len() > self.inputs || self.inputs > MAX_FEATURES || self.width() > MAX_FEATURES {
             return Err(Error::malformed("preprocessing", "the numbers of columns do not agree"));
+        }
+        if let Some(sparse) = &self.sparse {
+            if !self.unnamed || !self.columns.is_empty() {
+                return Err(Error::malformed("preprocessing", "a sparse array has no named columns"));
+            }
+            sparse.check(self.inputs)?;
         }
         if self.width() == 0 {
             return Err(Error::malformed("preprocessing", "it produces no features"));

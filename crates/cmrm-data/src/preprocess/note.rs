@@ -6,7 +6,9 @@ use std::mem::{Discriminant, discriminant};
 
 use serde::Serialize;
 
+use super::plan::ColumnPlan;
 use crate::error::quoted;
+use crate::table::{Kind, Unreadable};
 
 /// Something that was done to the data and that a user may want to know.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,10 +49,28 @@ pub enum Note {
         /// Names that count.
         kept: usize,
     },
-    /// A column that seems to number the rows.
-    LooksLikeRowNumber {
+    /// A column of text none of whose terms is in enough training rows was left out.
+    NoTerms {
         /// The column.
         column: String,
+    },
+    /// Cells that are not of their column's kind, and count as missing.
+    Unreadable {
+        /// The column.
+        column: String,
+        /// What the column is.
+        kind: Kind,
+        /// How many cells.
+        cells: u64,
+        /// The first few of them.
+        examples: Vec<BadCell>,
+    },
+    /// A column that tells the rows apart was left out.
+    Identifier {
+        /// The column.
+        column: String,
+        /// How it looks.
+        why: String,
     },
     /// Columns that the model does not use.
     ExtraColumns {
@@ -59,6 +79,28 @@ pub enum Note {
     },
     /// Columns were matched by position since one side has no names.
     MatchedByPosition,
+}
+
+/// A cell that is not of its column's kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BadCell {
+    /// Its row, from zero.
+    pub row: u64,
+    /// The start of what is written there.
+    pub text: String,
+}
+
+/// Most bad cells of a column that a note names.
+const NAMED: usize = 5;
+
+impl Note {
+    /// The note about cells that count as missing, if there are any; `first_row` is the row of the column's first cell.
+    pub(super) fn unreadable(plan: &ColumnPlan, cells: &[Unreadable], first_row: u64) -> Option<Note> {
+        let bad = |cell: &Unreadable| BadCell { row: first_row + cell.row as u64, text: cell.text.clone() };
+        let examples = cells.iter().take(NAMED).map(bad).collect();
+        let (column, kind) = (plan.name.clone(), plan.kind);
+        (!cells.is_empty()).then_some(Note::Unreadable { column, kind, cells: cells.len() as u64, examples })
+    }
 }
 
 /// Most notes of one kind that are given one by one; a table of genes has thousands of constant columns.
@@ -83,13 +125,16 @@ fn together(notes: &[&Note]) -> String {
     let (mut columns, mut total) = (Vec::new(), 0);
     for note in notes {
         match note {
-            Note::Imputed { column, cells, .. } | Note::UnknownCategories { column, cells, .. } => {
+            Note::Imputed { column, cells, .. }
+            | Note::UnknownCategories { column, cells, .. }
+            | Note::Unreadable { column, cells, .. } => {
                 columns.push(column.as_str());
                 total += cells;
             }
             Note::Constant { column, .. }
             | Note::RareCategories { column, .. }
-            | Note::LooksLikeRowNumber { column } => {
+            | Note::NoTerms { column }
+            | Note::Identifier { column, .. } => {
                 columns.push(column);
             }
             Note::ExtraColumns { .. } | Note::MatchedByPosition => {}
@@ -100,9 +145,9 @@ fn together(notes: &[&Note]) -> String {
         Note::Imputed { .. } => format!("columns had {total} missing cells, which were filled in"),
         Note::UnknownCategories { .. } => format!("columns have {total} cells with categories unknown to the model"),
         Note::RareCategories { .. } => "columns have too many categories; the rarer ones are treated as unknown".into(),
-        Note::LooksLikeRowNumber { .. } => {
-            "columns number the rows and look like row IDs; consider ignoring them".into()
-        }
+        Note::NoTerms { .. } => "columns of text share no words between training rows and were dropped".into(),
+        Note::Unreadable { .. } => format!("columns had {total} cells of another kind, which count as missing"),
+        Note::Identifier { .. } => "columns tell the rows apart, as IDs do, and were left out".into(),
         // These speak for all columns, and there is one of them.
         note @ (Note::ExtraColumns { .. } | Note::MatchedByPosition) => return note.to_string(),
     };
@@ -134,8 +179,25 @@ impl fmt::Display for Note {
                     "column '{column}' has {found} categories; the {kept} most frequent are kept, the others treated as unknown"
                 )
             }
-            Note::LooksLikeRowNumber { column } => {
-                write!(f, "column '{column}' numbers the rows and looks like a row ID; consider ignoring it")
+            Note::NoTerms { column } => {
+                write!(f, "column '{column}' is text whose words are not shared between training rows and was dropped")
+            }
+            Note::Unreadable { column, kind, cells, examples } => {
+                let rows: Vec<String> =
+                    examples.iter().map(|cell| format!("row {} has '{}'", cell.row, cell.text)).collect();
+                let more = *cells - examples.len() as u64;
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let (count, are) =
+                    if *cells == 1 { ("1 cell".into(), "is") } else { (format!("{cells} cells"), "are") };
+                write!(
+                    f,
+                    "column '{column}': {count} {are} not {kind} and treated as missing: {}{more}; refuse such cells with \
+                     --strict",
+                    rows.join(", ")
+                )
+            }
+            Note::Identifier { column, why } => {
+                write!(f, "column '{column}' {why} and was left out; use it with --type '{column}=KIND'")
             }
             Note::ExtraColumns { columns } => {
                 write!(f, "{} columns are not used by the model: {}", columns.len(), quoted(columns))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::text::TextEncoding;
 use crate::table::Override;
 
 /// How columns become features. The default refuses missing cells, so that nobody trains on guesses unawares.
@@ -24,6 +25,8 @@ pub struct PreprocessOptions {
     pub nan_is_missing: bool,
     /// How dates become numbers.
     pub dates: DateEncoding,
+    /// How text becomes numbers.
+    pub text: TextEncoding,
     /// Whether numbers are brought to mean zero and variance one over the training rows.
     pub standardise: bool,
 }
@@ -38,6 +41,7 @@ impl Default for PreprocessOptions {
             missing_category: MissingCategory::default(),
             nan_is_missing: false,
             dates: DateEncoding::default(),
+            text: TextEncoding::default(),
             standardise: true,
         }
     }

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::text::TextPlan;
 use crate::error::{Error, Result};
-use crate::table::Kind;
 use crate::table::date::{DAY, Parts};
+use crate::table::{Kind, Style};
 
 /// What becomes of one column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,6 +15,9 @@ pub struct ColumnPlan {
     pub name: String,
     /// What its cells have to be.
     pub kind: Kind,
+    /// How its cells are written, where they are text.
+    #[serde(default, skip_serializing_if = "Style::is_plain")]
+    pub style: Style,
     /// What is filled in for a missing cell; nothing if missing cells are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<Fill>,
@@ -60,6 +64,8 @@ pub enum Encoder {
         /// Applied to the place.
         scale: Scale,
     },
+    /// A feature for each term; a missing text has none of them.
+    Text(Box<TextPlan>),
 }
 
 /// A number minus `mean`, over `deviation`.
@@ -149,7 +155,13 @@ impl ColumnPlan {
                 Encoder::Number(_) | Encoder::Days(_) | Encoder::Ordinal { .. } => 1,
                 Encoder::Parts(parts) => parts.len(),
                 Encoder::OneHot { levels } => levels.len() + own,
+                Encoder::Text(text) => text.width(),
             }
+    }
+
+    /// The terms, for a column of text.
+    pub(super) fn text(&self) -> Option<&TextPlan> {
+        if let Encoder::Text(text) = &self.encoder { Some(text) } else { None }
     }
 
     /// Names of the features that come of the column, in order.
@@ -167,6 +179,7 @@ impl ColumnPlan {
                     names.push(format!("{column} is missing"));
                 }
             }
+            Encoder::Text(text) => names.extend(text.terms().map(|term| format!("{column}: {term}"))),
         }
         if self.flag {
             names.push(format!("{column} is missing"));
@@ -177,13 +190,13 @@ impl ColumnPlan {
     pub fn feature_units(&self, units: &mut Vec<f64>) {
         let end = units.len() + self.width();
         match &self.encoder {
-            Encoder::Dropped | Encoder::OneHot { .. } => {}
+            Encoder::Dropped | Encoder::OneHot { .. } | Encoder::Text(_) => {}
             Encoder::Number(scale) | Encoder::Days(scale) | Encoder::Ordinal { scale, .. } => {
                 units.push(scale.deviation)
             }
             Encoder::Parts(parts) => units.extend(parts.iter().map(|(_, scale)| scale.deviation)),
         }
-        // Flags and names are zeros and ones.
+        // Flags and names are zeros and ones; terms have a weight without a unit.
         units.resize(end, 1.0);
     }
 
@@ -197,6 +210,8 @@ impl ColumnPlan {
             Encoder::Parts(parts) => (self.kind == Kind::Date, None, parts.iter().all(|(_, scale)| scale.check())),
             Encoder::OneHot { levels } => (self.kind == Kind::Categorical, Some(levels), true),
             Encoder::Ordinal { levels, scale } => (self.kind == Kind::Categorical, Some(levels), scale.check()),
+            // What can be wrong with its terms was refused as they were read.
+            Encoder::Text(_) => (self.kind == Kind::Text && self.fill.is_none(), None, true),
         };
         if !kind_fits {
             return wrong("the encoder does not fit the column's kind");

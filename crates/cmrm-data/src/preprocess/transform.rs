@@ -2,13 +2,18 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use cmrm::{OwnedRows, SparseRows};
+
 use super::column_fit::{missing_cell, non_finite};
 use super::plan::{ColumnPlan, Encoder, Fill, Scale, days, from_days};
-use super::{Note, Preprocess};
-use crate::dataset::{Dataset, Features, Input};
+use super::side_by_side::Dense;
+use super::sparse::{table_to_dense, to_dense};
+use super::transform_array::array_kind;
+use super::{Note, Preprocess, SparsePlan};
+use crate::dataset::{Array, Dataset, Features, Input};
 use crate::error::{Error, Problem, Result};
 use crate::labels::LabelledRows;
-use crate::table::{Column, Values, as_kind};
+use crate::table::{Column, Table, Unreadable, Values, as_kind};
 
 /// Most unknown names that a note quotes.
 const EXAMPLES: usize = 3;
@@ -17,39 +22,89 @@ const EXAMPLES: usize = 3;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transformed {
     /// The numbers, all finite.
-    pub values: Vec<f32>,
-    /// Numbers in a row.
-    pub width: usize,
+    pub rows: OwnedRows<f32>,
     /// What there is to say.
     pub notes: Vec<Note>,
 }
 
 impl Preprocess {
-    /// Turns every row into numbers.
+    /// Turns every row into numbers: sparse ones where a column is text or the pipeline was fitted on a sparse array.
     pub fn transform(&self, features: &Features) -> Result<Transformed> {
-        let width = self.width();
         let mut notes = Vec::new();
-        let mut values = vec![0.0; features.rows() * width];
-        let first_row = features.first_row();
-        match features {
-            Features::Table(table) => {
-                let places = self.match_table(table, &mut notes)?;
-                let mut offset = 0;
-                for (plan, place) in self.columns.iter().zip(places) {
-                    if let (Some(place), true) = (place, plan.width() > 0) {
-                        let column = as_kind(&table.columns()[place], plan.kind, first_row)?;
-                        let out = Output { values: &mut values, width, offset, first_row };
-                        self.write_column(plan, &column, out, &mut notes)?;
-                    }
+        let rows = match (&self.sparse, features) {
+            (Some(plan), features) => OwnedRows::Sparse(self.transform_for_sparse(plan, features, &mut notes)?),
+            (None, Features::Table(table)) => self.transform_table(table, &mut notes)?,
+            (None, Features::Array(array)) => self.transform_array(array, &mut notes)?,
+            (None, Features::Sparse(array)) => {
+                self.check_inputs(array.rows.width())?;
+                self.transform_array(&to_dense(array)?, &mut notes)?
+            }
+        };
+        Ok(Transformed { rows, notes })
+    }
+
+    fn transform_table(&self, table: &Table, notes: &mut Vec<Note>) -> Result<OwnedRows<f32>> {
+        let places = self.match_table(table, notes)?;
+        let first_row = table.first_row();
+        let width = self.columns.iter().filter(|plan| plan.text().is_none()).map(ColumnPlan::width).sum();
+        // The numbers of all columns but those of text, and each of these apart.
+        let mut values = vec![0.0; table.rows() * width];
+        let mut texts = Vec::new();
+        let mut offset = 0;
+        for (plan, place) in self.columns.iter().zip(places) {
+            let Some(place) = place.filter(|_| plan.width() > 0) else { continue };
+            let column = as_kind(&table.columns()[place], plan.kind, plan.style, first_row)?;
+            match (plan.text(), &column.values) {
+                (Some(text), Values::Text(cells)) => texts.push(text.transform(cells, &column.missing)?),
+                _ => {
+                    let out = Output { values: &mut values, width, offset, first_row };
+                    self.write_column(plan, &column, out, notes)?;
                     offset += plan.width();
                 }
             }
+        }
+        if texts.is_empty() {
+            return Ok(OwnedRows::Dense { values, width });
+        }
+        let dense = Dense { values: &values, width };
+        Ok(OwnedRows::Sparse(self.side_by_side(table.rows(), dense, &texts)?))
+    }
+
+    fn transform_array(&self, array: &Array, notes: &mut Vec<Note>) -> Result<OwnedRows<f32>> {
+        if let Some(plan) = self.columns.iter().find(|plan| plan.text().is_some()) {
+            return Err(array_kind(plan));
+        }
+        let width = self.width();
+        let places = self.match_array(array, notes)?;
+        let mut values = vec![0.0; array.rows() * width];
+        self.write_array(array, &places, &mut values, notes)?;
+        Ok(OwnedRows::Dense { values, width })
+    }
+
+    /// Rows for a pipeline that was fitted on sparse ones, of data of any form.
+    fn transform_for_sparse(
+        &self,
+        plan: &SparsePlan,
+        features: &Features,
+        notes: &mut Vec<Note>,
+    ) -> Result<SparseRows<f32>> {
+        match features {
+            Features::Sparse(array) => {
+                self.check_inputs(array.rows.width())?;
+                plan.transform_sparse(array)
+            }
             Features::Array(array) => {
-                let places = self.match_array(array, &mut notes)?;
-                self.write_array(array, &places, &mut values, &mut notes)?;
+                self.check_inputs(array.width())?;
+                plan.transform_dense(array)
+            }
+            Features::Table(table) => {
+                self.check_inputs(table.columns().len())?;
+                if !table.unnamed() {
+                    notes.push(Note::MatchedByPosition);
+                }
+                plan.transform_dense(&table_to_dense(table)?)
             }
         }
-        Ok(Transformed { values, width, notes })
     }
 
     /// The labelled rows of an input as the training side takes them.
@@ -60,8 +115,8 @@ impl Preprocess {
         let whole = rows.len() == input.features.rows() && rows.iter().zip(0..).all(|(&row, at)| row == at);
         let transformed = self.transform(&input.features).map_err(in_file)?;
         let mut data = Dataset {
-            features: transformed.values,
-            feature_names: self.feature_names(),
+            features: transformed.rows,
+            feature_names: self.feature_names().into(),
             labels: labelled.labels.indices.clone(),
             classes: labelled.labels.classes.clone(),
             rows: rows.iter().map(|&row| first_row + row as u64).collect(),
@@ -69,21 +124,16 @@ impl Preprocess {
         };
         if !whole {
             crate::table::check_rows(rows, input.features.rows()).map_err(in_file)?;
-            let width = self.width();
-            // Rows without a label lie between; they are closed up in place.
-            let mut at = 0;
-            for &row in rows {
-                data.features.copy_within(row * width..(row + 1) * width, at * width);
-                at += 1;
-            }
-            data.features.truncate(at * width);
+            // Rows without a label lie between.
+            data.features = data.features.gather(rows);
         }
         data.check_length().map_err(in_file)?;
         Ok((data, transformed.notes))
     }
 
     fn write_column(&self, plan: &ColumnPlan, column: &Column, out: Output<'_>, notes: &mut Vec<Note>) -> Result<()> {
-        let mut writer = CellWriter { plan, out, filled: 0, unknown: 0, examples: BTreeSet::new() };
+        let unreadable = column.missing.unreadable();
+        let mut writer = CellWriter { plan, out, filled: 0, unreadable, unknown: 0, examples: BTreeSet::new() };
         match &column.values {
             Values::Categorical { codes, levels } => {
                 let places: HashMap<&str, usize> = plan.levels().iter().map(String::as_str).zip(0..).collect();
@@ -117,6 +167,8 @@ impl Preprocess {
                     if column.missing.at(row) { writer.missing(row)? } else { writer.date(row, value)? }
                 }
             }
+            // Text has a way of its own.
+            Values::Text(_) => {}
         }
         writer.remark(notes);
         Ok(())
@@ -135,6 +187,8 @@ struct CellWriter<'a> {
     plan: &'a ColumnPlan,
     out: Output<'a>,
     filled: u64,
+    /// Cells that count as missing though something is written there.
+    unreadable: &'a [Unreadable],
     unknown: u64,
     examples: BTreeSet<String>,
 }
@@ -226,8 +280,12 @@ impl CellWriter<'_> {
     }
 
     fn remark(self, notes: &mut Vec<Note>) {
-        if self.filled > 0 {
-            notes.push(imputed(self.plan, self.filled));
+        if let Some(note) = Note::unreadable(self.plan, self.unreadable, self.out.first_row) {
+            notes.push(note);
+        }
+        let empty = self.filled - self.unreadable.len() as u64;
+        if empty > 0 {
+            notes.push(imputed(self.plan, empty));
         }
         if self.unknown > 0 {
             let examples = self.examples.into_iter().collect();

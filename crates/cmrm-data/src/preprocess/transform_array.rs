@@ -99,7 +99,7 @@ fn write_plain(array: &Array, columns: &[(usize, Scale)], values: &mut [f32]) ->
     finite
 }
 
-fn array_kind(plan: &ColumnPlan) -> Error {
+pub(super) fn array_kind(plan: &ColumnPlan) -> Error {
     Error::option(format!("an array has only numbers, but this column must be {}", plan.kind))
         .in_column(&*plan.name)
         .way_out("give the data as CSV or Parquet with the model's columns")

@@ -22,7 +22,7 @@ pub fn read_idx(source: &Source, options: &ReadOptions) -> Result<Input> {
             Some(labels) => input.with_labels(read_idx_labels(&Source::file(labels), options)?),
             None => Ok(input),
         },
-        Content::Bytes(_) => Ok(input),
+        Content::Bytes(_) | Content::Spooled(_) => Ok(input),
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn is_idx(head: &[u8]) -> bool {
 }
 
 fn open(source: &Source, options: &ReadOptions) -> Result<Open<'static>> {
-    let length = if source.is_gzip()? { None } else { Some(source.len()?) };
+    let length = if source.is_packed()? { None } else { Some(source.len()?) };
     let mut reader = source.open_unpacked(&options.limits)?;
     read_header(&mut reader)
         .and_then(|header| Open::with_header(header, reader, length))

@@ -18,8 +18,6 @@ pub const MAX_FOOTER_BYTES: u64 = 256 << 20;
 pub const SAMPLE_BYTES: usize = 1 << 18;
 /// Most bytes of one row of a text file: three million columns of twenty characters.
 pub const MAX_ROW_BYTES: usize = 64 << 20;
-/// Most bytes of the dense array that a sparse matrix is turned into.
-pub const MAX_DENSE_BYTES: u64 = 4 << 30;
 
 /// The limits that a caller may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,19 +1,13 @@
 //! NumPy's NPZ files: a ZIP archive of NPY files, stored or deflated. One that SciPy wrote holds a sparse matrix.
 
-use std::io::{BufReader, Cursor, Read, Seek};
-
 use zip::ZipArchive;
 
 use super::arrays::choose;
 use super::npy::Open;
-use super::source::{Bounded, Content, UNPACK_FIRST};
+use super::source::{Bounded, ReadSeek, UNPACK_FIRST};
 use super::{ArrayNames, ReadOptions, Source, sparse};
 use crate::dataset::{Features, Input};
 use crate::error::{Error, Problem, Result};
-
-/// What an archive is read from.
-trait ReadSeek: Read + Seek + Send {}
-impl<T: Read + Seek + Send> ReadSeek for T {}
 
 /// Reads the features and, where there are any, the labels.
 pub fn read_npz(source: &Source, options: &ReadOptions) -> Result<Input> {
@@ -21,13 +15,10 @@ pub fn read_npz(source: &Source, options: &ReadOptions) -> Result<Input> {
 }
 
 fn read_here(source: &Source, options: &ReadOptions) -> Result<Input> {
-    let reader: Box<dyn ReadSeek> = match source.content() {
-        Content::Bytes(bytes) => Box::new(Cursor::new(bytes.clone())),
-        Content::File(path) => Box::new(BufReader::new(source.open_file(path)?)),
-    };
-    let mut arrays = Arrays::open(reader, options.limits.of_packed(source.len()?))?;
+    let limit = options.limits.of_packed(source.len()?);
+    let mut arrays = Arrays::open(source.open_seekable()?, limit)?;
     if sparse::is_sparse(&arrays.names) && options.arrays == ArrayNames::default() {
-        let features = Features::Array(sparse::read_dense(&mut arrays, &options.limits)?);
+        let features = sparse::read_scipy(&mut arrays, limit)?;
         return Ok(Input { features, labels: None, ids: None, source: source.name().to_string() });
     }
     let chosen = choose(&arrays.names, &options.arrays)?;

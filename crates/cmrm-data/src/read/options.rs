@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Format, Limits};
 use crate::error::{Error, Problem, Result};
-use crate::table::{Column, ColumnRef, Kind, Override, Table, made_up_name};
+use crate::table::number::Decimal;
+use crate::table::{Column, ColumnBuilder, ColumnRef, Guess, Kind, Override, Style, Table, made_up_name};
 
 /// How to read a file; the default detects everything and takes every column as a feature.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +20,8 @@ pub struct ReadOptions {
     pub overrides: BTreeMap<String, Override>,
     /// What a stored model expects: other columns are skipped, and cells that do not fit are refused.
     pub expected: Option<Expected>,
+    /// Whether a cell that is not of its column's kind is refused, however few such cells there are.
+    pub strict: bool,
     /// How text files are written.
     pub text: TextOptions,
     /// Which arrays to take from a file or folder that holds several.
@@ -36,6 +39,8 @@ pub struct Expected {
     pub columns: Vec<ExpectedColumn>,
     /// Whether the names were made up by a reader.
     pub unnamed: bool,
+    /// How many columns the data had that the model was fitted on, those that it ignores included.
+    pub width: usize,
 }
 
 /// A column that a stored model takes.
@@ -45,6 +50,10 @@ pub struct ExpectedColumn {
     pub name: String,
     /// What its cells have to be.
     pub kind: Kind,
+    /// How they are written.
+    pub style: Style,
+    /// Whether a cell that is not of the kind counts as missing: the model fills missing cells in.
+    pub tolerant: bool,
     /// Whether the model makes anything of it.
     pub needed: bool,
 }
@@ -62,7 +71,7 @@ pub struct TextOptions {
     pub comment: Option<u8>,
     /// Lines to skip at the start.
     pub skip_lines: usize,
-    /// Whether numbers have a comma where others have a point.
+    /// Whether every number has a decimal comma; otherwise each column is looked at.
     pub decimal_comma: bool,
     /// Cells that count as missing, after spaces around them are taken off.
     pub missing: Vec<String>,
@@ -82,6 +91,13 @@ impl Default for TextOptions {
     }
 }
 
+impl TextOptions {
+    /// Whether a cell counts as missing.
+    pub(crate) fn is_missing(&self, cell: &str) -> bool {
+        self.missing.iter().any(|token| token == cell)
+    }
+}
+
 /// Names of arrays; `None` means the usual ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ArrayNames {
@@ -98,11 +114,98 @@ pub(crate) struct Plan {
     pub names: Vec<String>,
     /// For each column: `None` to skip it, else the kind it must have, if that is settled.
     pub columns: Vec<Option<Option<Kind>>>,
+    /// For each column how text in it is read.
+    pub reading: Vec<Reading>,
     pub label: Option<usize>,
     pub id: Option<usize>,
+    strict: bool,
+    decimal_comma: bool,
+}
+
+/// How the text of a column's cells is read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Reading {
+    /// How it is written, if that is settled.
+    pub style: Option<Style>,
+    /// Whether a cell that is not of the kind counts as missing.
+    pub tolerant: bool,
+    /// A sentence where settling it was close.
+    pub doubt: Option<String>,
+}
+
+impl Plan {
+    /// Whether the cells of a column have to be looked at before it can be read: its kind is open, or its style matters.
+    pub fn is_open(&self, at: usize) -> bool {
+        let style_matters = |kind| matches!(kind, Kind::Numeric | Kind::Date | Kind::Boolean);
+        match self.columns[at] {
+            None => false,
+            Some(None) => true,
+            Some(Some(kind)) => self.reading[at].style.is_none() && style_matters(kind),
+        }
+    }
+
+    /// Settles a column whose cells were looked at.
+    pub fn settle(&mut self, at: usize, guess: &Guess) {
+        let Some(kind) = &mut self.columns[at] else { return };
+        let settled = guess.settle(*kind);
+        let reading = &mut self.reading[at];
+        // What was stated stays, and nothing about it is in doubt.
+        let doubt = if reading.style.is_some() { None } else { settled.doubt };
+        let style = *reading.style.get_or_insert(settled.style);
+        *reading = Reading { style: Some(style), tolerant: settled.tolerant && !self.strict, doubt };
+        *kind = Some(settled.kind);
+    }
+
+    /// Adds a cell as it is written; false, and nothing added, if it is not of the column's kind.
+    #[must_use]
+    pub fn push(&self, at: usize, builder: &mut ColumnBuilder, cell: &str, text: &TextOptions) -> bool {
+        if text.is_missing(cell) {
+            builder.push_missing();
+        } else if !builder.push_text(cell) {
+            if !self.reading[at].tolerant {
+                return false;
+            }
+            builder.push_unreadable(cell);
+        }
+        true
+    }
+
+    /// An empty column for the cells of a column that is read, in the style that is settled.
+    pub fn builder(&self, at: usize) -> Option<ColumnBuilder> {
+        let Reading { style, doubt, .. } = &self.reading[at];
+        let kind = self.columns[at].flatten()?;
+        let mut style = style.unwrap_or_default();
+        if self.decimal_comma && kind == Kind::Numeric {
+            style.decimal = Decimal::Comma;
+        }
+        Some(ColumnBuilder::new(kind).written(style, doubt.clone()))
+    }
+}
+
+impl Plan {
+    /// Skips the columns that a data frame adds for its own row numbers, unless they are asked for.
+    pub fn skip_row_numbers(&mut self) {
+        for (at, name) in self.names.iter().enumerate() {
+            if name.starts_with("__index_level_") && self.label != Some(at) && self.id != Some(at) {
+                self.columns[at] = None;
+            }
+        }
+    }
+
+    /// The kind of each column that is read, by name.
+    pub fn kinds(&self) -> Vec<(&str, Kind)> {
+        let columns = self.names.iter().zip(&self.columns);
+        columns.filter_map(|(name, kind)| Some((name.as_str(), (*kind)??))).collect()
+    }
 }
 
 impl ReadOptions {
+    /// Whether the caller says what a column is. A number may be the place of any column.
+    pub(crate) fn states_kind(&self, name: &str) -> bool {
+        let means = |said: &String| said == name || said.parse::<i64>().is_ok();
+        self.expected.is_some() || self.overrides.keys().any(means)
+    }
+
     /// Settles what happens to columns of these names.
     pub(crate) fn plan(&self, mut names: Vec<String>, unnamed: bool) -> Result<Plan> {
         let label = self.label.as_ref().map(|label| label.resolve(&names)).transpose()?;
@@ -122,11 +225,17 @@ impl ReadOptions {
             }
         }
         let mut columns = vec![Some(None); names.len()];
+        let mut reading = vec![Reading::default(); names.len()];
         match &self.expected {
-            Some(expected) => expected.choose(&names, unnamed, &features, &mut columns)?,
+            Some(expected) => {
+                expected.choose(&names, unnamed, &features, &mut columns, &mut reading)?;
+                reading.iter_mut().for_each(|reading| reading.tolerant &= !self.strict);
+            }
             None => {
                 for (name, rule) in &self.overrides {
-                    columns[ColumnRef(name.clone()).resolve(&names)?] = rule.kind().map(Some);
+                    let at = ColumnRef(name.clone()).resolve(&names)?;
+                    columns[at] = rule.kind().map(Some);
+                    reading[at].style = rule.style();
                 }
             }
         }
@@ -134,11 +243,18 @@ impl ReadOptions {
         for column in [label, id].into_iter().flatten() {
             columns[column] = Some(Some(Kind::Categorical));
         }
-        Ok(Plan { names, columns, label, id })
+        let decimal_comma = self.text.decimal_comma;
+        Ok(Plan { names, columns, reading, label, id, strict: self.strict, decimal_comma })
     }
 }
 
 impl Expected {
+    /// What goes with an array of `width` columns that has no names: a file that does not say how wide its rows are gets
+    /// as many.
+    pub fn of_array(width: usize) -> Self {
+        Expected { columns: Vec::new(), unnamed: true, width }
+    }
+
     /// Picks the model's columns: by name, or by position where only one side has names and the numbers agree.
     fn choose(
         &self,
@@ -146,15 +262,20 @@ impl Expected {
         unnamed: bool,
         features: &[usize],
         columns: &mut [Option<Option<Kind>>],
+        reading: &mut [Reading],
     ) -> Result<()> {
         let by_position = unnamed != self.unnamed && features.len() == self.columns.len();
         let by_name: HashMap<&str, &ExpectedColumn> =
             self.columns.iter().map(|column| (column.name.as_str(), column)).collect();
         for (position, &at) in features.iter().enumerate() {
-            columns[at] = match by_position {
-                true => Some(Some(self.columns[position].kind)),
-                false => by_name.get(names[at].as_str()).filter(|column| column.needed).map(|column| Some(column.kind)),
+            let column = match by_position {
+                true => Some(&self.columns[position]),
+                false => by_name.get(names[at].as_str()).copied().filter(|column| column.needed),
             };
+            columns[at] = column.map(|column| Some(column.kind));
+            if let Some(column) = column {
+                reading[at] = Reading { style: Some(column.style), tolerant: column.tolerant, doubt: None };
+            }
         }
         if by_position {
             return Ok(());

@@ -10,16 +10,17 @@ use crate::table::{Column, ColumnBuilder, Kind, Override, Table};
 /// have been made for people ([`crate::write::write_table_for_people`]): the marks of such cells are taken away.
 pub fn read_text(source: &Source) -> Result<Table> {
     let text = TextOptions { header: Some(true), missing: Vec::new(), ..TextOptions::default() };
-    let mut is_text = false;
     let mut options = ReadOptions { text, ..ReadOptions::default() };
-    if let Opened::Csv(file) = open(source, &options)? {
-        options.overrides = file.names().iter().map(|name| (name.clone(), Override::Categorical)).collect();
-        is_text = true;
+    let opened = open(source, &options)?;
+    if opened.is_text() {
+        options.overrides = opened.names().iter().map(|name| (name.clone(), Override::Categorical)).collect();
     }
     match read(source, &options)?.features {
-        Features::Table(table) if is_text => Table::new(table.columns().iter().map(unmarked).collect()),
+        Features::Table(table) if matches!(opened, Opened::Csv(_)) => {
+            Table::new(table.columns().iter().map(unmarked).collect())
+        }
         Features::Table(table) => Ok(table),
-        Features::Array(_) => Err(Error::new(Problem::Unsupported("an array where a table belongs".into()))
+        _ => Err(Error::new(Problem::Unsupported("an array where a table belongs".into()))
             .in_file(source.name())
             .way_out("give a CSV or Parquet file with named columns")),
     }

@@ -1,13 +1,15 @@
-//! Where bytes come from: a file, or memory. Both can be opened any number of times.
+//! Where bytes come from: a file, memory, or a stream that was put aside. All can be opened any number of times.
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
 
 use super::Limits;
+use super::spool::{ReadAt, Spooled, spool};
 use crate::error::{Error, Problem, Result};
 
 /// A file or bytes in memory, with a name for messages.
@@ -21,6 +23,30 @@ pub struct Source {
 pub(crate) enum Content {
     File(PathBuf),
     Bytes(Bytes),
+    /// A file without a name, which is gone when the last handle is.
+    Spooled(Arc<File>),
+}
+
+/// What can be read from any place.
+pub(crate) trait ReadSeek: Read + Seek + Send {}
+impl<T: Read + Seek + Send> ReadSeek for T {}
+
+/// How bytes are packed, by their first ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    fn of(head: &[u8]) -> Option<Packing> {
+        match head {
+            [0x1f, 0x8b, ..] => Some(Packing::Gzip),
+            // A frame, or one that is skipped: parallel packers put such frames first.
+            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Some(Packing::Zstd),
+            _ => None,
+        }
+    }
 }
 
 impl Source {
@@ -33,6 +59,17 @@ impl Source {
     /// Bytes in memory, under a name that messages use and whose extension counts.
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
         Source { name: name.into(), content: Content::Bytes(bytes.into()) }
+    }
+
+    /// A stream that can be read only once, such as standard input: put aside in memory, or if it is long in a
+    /// temporary file that vanishes with the program, however that ends.
+    pub fn stream(name: impl Into<String>, reader: impl Read) -> Result<Self> {
+        let name = name.into();
+        let content = match spool(reader).map_err(|error| io_error(error).in_file(&name))? {
+            Spooled::Memory(bytes) => Content::Bytes(bytes.into()),
+            Spooled::File(file) => Content::Spooled(Arc::new(file)),
+        };
+        Ok(Source { name, content })
     }
 
     /// Its name.
@@ -49,6 +86,7 @@ impl Source {
         match &self.content {
             Content::Bytes(bytes) => Ok(bytes.len() as u64),
             Content::File(path) => Ok(std::fs::metadata(path).map_err(|error| self.io(error))?.len()),
+            Content::Spooled(file) => Ok(file.metadata().map_err(|error| self.io(error))?.len()),
         }
     }
 
@@ -62,6 +100,16 @@ impl Source {
         match &self.content {
             Content::Bytes(bytes) => Ok(Box::new(Cursor::new(bytes.clone()))),
             Content::File(path) => Ok(Box::new(self.open_file(path)?)),
+            Content::Spooled(file) => Ok(Box::new(ReadAt::new(file.clone()))),
+        }
+    }
+
+    /// The same, for readers that move about.
+    pub(crate) fn open_seekable(&self) -> Result<Box<dyn ReadSeek>> {
+        match &self.content {
+            Content::Bytes(bytes) => Ok(Box::new(Cursor::new(bytes.clone()))),
+            Content::File(path) => Ok(Box::new(BufReader::new(self.open_file(path)?))),
+            Content::Spooled(file) => Ok(Box::new(BufReader::new(ReadAt::new(file.clone())))),
         }
     }
 
@@ -71,21 +119,26 @@ impl Source {
         if folder { Err(Error::option("this is a folder, not a file").in_file(&self.name)) } else { Ok(file) }
     }
 
-    /// The bytes from the start, unpacked if they are a gzip file; an error once they unpack to more than the limit.
+    /// The bytes from the start, unpacked if they are a gzip or zstd file; an error once they unpack to more than the
+    /// limit.
     pub fn open_unpacked(&self, limits: &Limits) -> Result<Box<dyn Read + Send>> {
         let reader = self.open()?;
-        if self.is_gzip()? {
-            let unpacked = MultiGzDecoder::new(BufReader::new(reader));
-            let limit = limits.of_packed(self.len()?);
-            Ok(Box::new(Bounded { reader: unpacked, left: limit, limit }))
-        } else {
-            Ok(reader)
-        }
+        let Some(packing) = self.packing()? else { return Ok(reader) };
+        let unpacked: Box<dyn Read + Send> = match packing {
+            Packing::Gzip => Box::new(MultiGzDecoder::new(BufReader::new(reader))),
+            Packing::Zstd => unpack_zstd(reader).map_err(|error| error.in_file(&self.name))?,
+        };
+        let limit = limits.of_packed(self.len()?);
+        Ok(Box::new(Bounded { reader: unpacked, left: limit, limit }))
     }
 
-    /// Whether the first bytes are those of a gzip file.
-    pub fn is_gzip(&self) -> Result<bool> {
-        Ok(self.head(2)? == [0x1f, 0x8b])
+    /// Whether the bytes are a gzip or zstd file.
+    pub fn is_packed(&self) -> Result<bool> {
+        Ok(self.packing()?.is_some())
+    }
+
+    fn packing(&self) -> Result<Option<Packing>> {
+        Ok(Packing::of(&self.head(4)?))
     }
 
     /// At most `length` bytes from the start.
@@ -93,9 +146,27 @@ impl Source {
         read_head(self.open()?, length).map_err(|error| self.io(error))
     }
 
+    /// All bytes as they are, for files that are parsed whole, such as models.
+    pub fn read_all(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.open()?.read_to_end(&mut bytes).map_err(|error| self.io(error))?;
+        Ok(bytes)
+    }
+
     pub(crate) fn io(&self, error: std::io::Error) -> Error {
         io_error(error).in_file(&self.name)
     }
+}
+
+/// The library refuses a window of more than 128 MiB, which bounds the memory.
+#[cfg(feature = "zstd")]
+fn unpack_zstd(reader: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>> {
+    Ok(Box::new(zstd::stream::read::Decoder::new(reader).map_err(io_error)?))
+}
+
+#[cfg(not(feature = "zstd"))]
+fn unpack_zstd(_: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>> {
+    Err(Error::new(Problem::Unsupported("zstd in this build".into())).way_out("unpack the file first (zstd -d)"))
 }
 
 /// The way out for a file that unpacks to too much.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Column, Kind, Missing, Values, date};
+use super::{Column, Kind, Missing, Style, Values, date, number, parse_boolean};
 
 /// Collects cells of one kind.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub struct ColumnBuilder {
     missing: Missing,
     codes: HashMap<String, u32>,
     length: usize,
+    style: Style,
+    doubt: Option<String>,
 }
 
 impl ColumnBuilder {
@@ -21,8 +23,16 @@ impl ColumnBuilder {
             Kind::Boolean => Values::Boolean(Vec::new()),
             Kind::Categorical => Values::Categorical { codes: Vec::new(), levels: Vec::new() },
             Kind::Date => Values::Date(Vec::new()),
+            Kind::Text => Values::Text(Vec::new()),
         };
-        ColumnBuilder { values, missing: Missing::default(), codes: HashMap::new(), length: 0 }
+        let (style, doubt) = (Style::PLAIN, None);
+        ColumnBuilder { values, missing: Missing::default(), codes: HashMap::new(), length: 0, style, doubt }
+    }
+
+    /// Says how the cells are written, and in what sentence that was close.
+    pub fn written(mut self, style: Style, doubt: Option<String>) -> Self {
+        (self.style, self.doubt) = (style, doubt);
+        self
     }
 
     /// The kind of the cells.
@@ -34,7 +44,7 @@ impl ColumnBuilder {
     #[must_use]
     pub fn push_text(&mut self, text: &str) -> bool {
         match &mut self.values {
-            Values::Numeric(values) => match parse_number(text) {
+            Values::Numeric(values) => match number::parse(text, self.style.decimal) {
                 Some(value) => values.push(value),
                 None => return false,
             },
@@ -42,10 +52,11 @@ impl ColumnBuilder {
                 Some(value) => values.push(value),
                 None => return false,
             },
-            Values::Date(values) => match date::parse(text) {
+            Values::Date(values) => match date::parse_in(text, self.style.dates) {
                 Some(value) => values.push(value),
                 None => return false,
             },
+            Values::Text(values) => values.push(text.to_string()),
             Values::Categorical { .. } => {
                 self.push_name(text);
                 return true;
@@ -111,36 +122,33 @@ impl ColumnBuilder {
         }
     }
 
+    /// Adds a cell that counts as missing since its text is not of the column's kind.
+    pub fn push_unreadable(&mut self, text: &str) {
+        self.missing.mark_unreadable(self.length, text);
+        self.push_filler();
+    }
+
     /// Adds a missing cell.
     pub fn push_missing(&mut self) {
         self.missing.mark(self.length);
+        self.push_filler();
+    }
+
+    /// Adds a value that means nothing.
+    fn push_filler(&mut self) {
         match &mut self.values {
             Values::Numeric(values) => values.push(f64::NAN),
             Values::Boolean(values) => values.push(false),
             Values::Date(values) => values.push(0),
             Values::Categorical { codes, .. } => codes.push(0),
+            Values::Text(values) => values.push(String::new()),
         }
         self.length += 1;
     }
 
     /// The column.
     pub fn finish(self, name: impl Into<String>) -> Column {
-        Column { name: name.into(), values: self.values, missing: self.missing }
-    }
-}
-
-/// A number as people and programs write it, NaN and infinities included: those are refused later, with their place.
-pub fn parse_number(text: &str) -> Option<f64> {
-    text.parse().ok()
-}
-
-/// `true`, `false`, `yes` or `no` in any case. Zero and one are numbers.
-pub fn parse_boolean(text: &str) -> Option<bool> {
-    if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("yes") {
-        Some(true)
-    } else if text.eq_ignore_ascii_case("false") || text.eq_ignore_ascii_case("no") {
-        Some(false)
-    } else {
-        None
+        let ColumnBuilder { values, missing, style, doubt, .. } = self;
+        Column { name: name.into(), values, missing, style, doubt }
     }
 }

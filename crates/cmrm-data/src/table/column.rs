@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Kind, Missing, date};
+use super::{Kind, Missing, Style, date};
 use crate::error::{Error, Problem, Result};
 
 /// A named column.
@@ -15,6 +15,10 @@ pub struct Column {
     pub values: Values,
     /// Which cells are missing.
     pub missing: Missing,
+    /// How its cells were written, where they were text.
+    pub style: Style,
+    /// A sentence where deciding what the cells are was close.
+    pub doubt: Option<String>,
 }
 
 /// The cells of a column.
@@ -33,6 +37,8 @@ pub enum Values {
     },
     /// Microseconds since 1970-01-01 00:00 UTC.
     Date(Vec<i64>),
+    /// Sentences and notes.
+    Text(Vec<String>),
 }
 
 impl Values {
@@ -43,6 +49,7 @@ impl Values {
             Values::Boolean(_) => Kind::Boolean,
             Values::Categorical { .. } => Kind::Categorical,
             Values::Date(_) => Kind::Date,
+            Values::Text(_) => Kind::Text,
         }
     }
 }
@@ -50,7 +57,7 @@ impl Values {
 impl Column {
     /// A column without missing cells.
     pub fn new(name: impl Into<String>, values: Values) -> Self {
-        Column { name: name.into(), values, missing: Missing::default() }
+        Column { name: name.into(), values, missing: Missing::default(), style: Style::PLAIN, doubt: None }
     }
 
     /// A numeric column without missing cells.
@@ -74,6 +81,7 @@ impl Column {
             Values::Boolean(values) => values.len(),
             Values::Categorical { codes, .. } => codes.len(),
             Values::Date(values) => values.len(),
+            Values::Text(values) => values.len(),
         }
     }
 
@@ -97,6 +105,7 @@ impl Column {
             Values::Boolean(values) => Cow::Borrowed(if values[row] { "true" } else { "false" }),
             Values::Categorical { codes, levels } => Cow::Borrowed(&levels[codes[row] as usize]),
             Values::Date(values) => Cow::Owned(date::format(values[row])),
+            Values::Text(values) => Cow::Borrowed(&values[row]),
         })
     }
 
@@ -106,11 +115,13 @@ impl Column {
             Values::Numeric(values) => Values::Numeric(rows.iter().map(|&row| values[row]).collect()),
             Values::Boolean(values) => Values::Boolean(rows.iter().map(|&row| values[row]).collect()),
             Values::Date(values) => Values::Date(rows.iter().map(|&row| values[row]).collect()),
+            Values::Text(values) => Values::Text(rows.iter().map(|&row| values[row].clone()).collect()),
             Values::Categorical { codes, levels } => {
                 Values::Categorical { codes: rows.iter().map(|&row| codes[row]).collect(), levels: levels.clone() }
             }
         };
-        Column { name: self.name.clone(), values, missing: self.missing.gather(rows) }
+        let (name, missing) = (self.name.clone(), self.missing.gather(rows));
+        Column { name, values, missing, style: self.style, doubt: self.doubt.clone() }
     }
 
     /// Adds the cells of a later chunk of the same kind.
@@ -121,6 +132,7 @@ impl Column {
             (Values::Numeric(values), Values::Numeric(more)) => values.extend(more),
             (Values::Boolean(values), Values::Boolean(more)) => values.extend(more),
             (Values::Date(values), Values::Date(more)) => values.extend(more),
+            (Values::Text(values), Values::Text(more)) => values.extend(more),
             (Values::Categorical { codes, levels }, Values::Categorical { codes: more, levels: new }) => {
                 append_levels(codes, levels, &more, new);
             }

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-use super::{Column, ColumnBuilder, Kind, Values};
+use super::{Column, ColumnBuilder, Kind, Style, Values};
 use crate::error::{Error, Problem, Result};
 
-/// The column itself, or a copy of the wanted kind. Anything has a text; text is parsed; booleans are zero and one.
-/// A cell that cannot be turned is refused with its row.
-pub(crate) fn as_kind<'a>(column: &'a Column, kind: Kind, first_row: u64) -> Result<Cow<'a, Column>> {
+/// The column itself, or a copy of the wanted kind. Anything has a text; text is parsed in the style; booleans are zero
+/// and one. A cell that cannot be turned is refused with its row.
+pub(crate) fn as_kind<'a>(column: &'a Column, kind: Kind, style: Style, first_row: u64) -> Result<Cow<'a, Column>> {
     if column.kind() == kind {
         return Ok(Cow::Borrowed(column));
     }
-    let mut builder = ColumnBuilder::new(kind);
+    let mut builder = ColumnBuilder::new(kind).written(style, column.doubt.clone());
     for row in 0..column.len() {
         let Some(text) = column.text(row) else {
             builder.push_missing();

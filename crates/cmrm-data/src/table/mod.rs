@@ -5,15 +5,23 @@ mod column;
 mod column_ref;
 mod convert;
 pub mod date;
+mod guess;
 mod kind;
 mod missing;
+pub mod number;
+mod style;
+mod words;
 
-pub use builder::{ColumnBuilder, parse_boolean, parse_number};
+pub use builder::ColumnBuilder;
 pub use column::{Column, Values};
 pub use column_ref::{ColumnRef, closest};
 pub(crate) use convert::as_kind;
+pub use guess::{Guess, Settled};
 pub use kind::{Kind, Override};
-pub use missing::Missing;
+pub use missing::{Missing, Unreadable};
+pub use style::Style;
+pub use words::parse_boolean;
+pub(crate) use words::{count_words, names_identifiers};
 
 use crate::error::{Error, Problem, Result};
 
@@ -115,6 +123,23 @@ impl Table {
         check_rows(rows, self.rows)?;
         let columns = self.columns.iter().map(|column| column.gather(rows)).collect();
         Ok(Table { columns, rows: rows.len(), first_row: 0, unnamed: self.unnamed, skipped: self.skipped.clone() })
+    }
+
+    /// Columns of names that are text by all of their cells become text, unless `stated` says what they are: for formats that
+    /// have one kind for both.
+    pub fn with_text_found(mut self, stated: impl Fn(&str) -> bool) -> Result<Self> {
+        for column in &mut self.columns {
+            if column.kind() != Kind::Categorical || stated(&column.name) {
+                continue;
+            }
+            let mut guess = Guess::new(&column.name);
+            (0..column.len()).filter_map(|row| column.text(row)).for_each(|cell| guess.add(&cell));
+            let settled = guess.settle(None);
+            if settled.kind == Kind::Text {
+                *column = as_kind(column, Kind::Text, settled.style, self.first_row)?.into_owned();
+            }
+        }
+        Ok(self)
     }
 
     /// Adds the rows of a later chunk with the same columns.

@@ -40,7 +40,7 @@ impl<W: Write> CsvWriter<W> {
                     Values::Numeric(values) if !column.missing.at(row) => shortest(values[row]).into(),
                     _ => column.text(row).unwrap_or_default(),
                 };
-                let is_text = matches!(column.values, Values::Categorical { .. });
+                let is_text = matches!(column.values, Values::Categorical { .. } | Values::Text(_));
                 let cell = if self.for_people && is_text { spreadsheet_cell(&cell) } else { Cow::Borrowed(&*cell) };
                 self.writer.write_field(cell.as_bytes()).map_err(failed)?;
             }

@@ -1,15 +1,17 @@
-//! Writers for predictions and other tables: CSV, Parquet and NPY.
+//! Writers for predictions and other tables: CSV, Parquet, NPY and NPZ.
 //!
 //! All take chunks, so that a table larger than memory can be written; [`crate::files::atomic_write`] makes the file
 //! appear whole.
 
 mod csv;
 mod npy;
+mod npz;
 mod parquet;
 
 pub use self::csv::CsvWriter;
 pub use self::parquet::ParquetTableWriter;
 pub use npy::{NpyWriter, write_npy_labels};
+pub use npz::NpzWriter;
 
 use std::path::Path;
 

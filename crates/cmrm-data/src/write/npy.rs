@@ -23,7 +23,7 @@ impl<W: Write + Seek> NpyWriter<W> {
             return Err(Error::new(Problem::Empty("a row of the array".into())));
         }
         let start = writer.stream_position()?;
-        writer.write_all(&header("<f4", &format!("(0, {width})"))?)?;
+        writer.write_all(&array_header(0, width)?)?;
         Ok(NpyWriter { writer, start, width, rows: 0 })
     }
 
@@ -33,12 +33,7 @@ impl<W: Write + Seek> NpyWriter<W> {
             let (expected, found) = (self.width as u64, (values.len() % self.width) as u64);
             return Err(Error::new(Problem::Shape { what: "numbers in the last row".into(), expected, found }));
         }
-        let mut block = Vec::with_capacity(4 * 4096);
-        for values in values.chunks(4096) {
-            block.clear();
-            block.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-            self.writer.write_all(&block)?;
-        }
+        write_numbers(&mut self.writer, values)?;
         self.rows += (values.len() / self.width) as u64;
         Ok(())
     }
@@ -71,7 +66,7 @@ impl<W: Write + Seek> NpyWriter<W> {
     /// Writes the header with the number of rows.
     pub fn finish(mut self) -> Result<()> {
         self.writer.seek(SeekFrom::Start(self.start))?;
-        self.writer.write_all(&header("<f4", &format!("({}, {})", self.rows, self.width))?)?;
+        self.writer.write_all(&array_header(self.rows, self.width)?)?;
         self.writer.seek(SeekFrom::End(0))?;
         Ok(self.writer.flush()?)
     }
@@ -87,6 +82,22 @@ pub fn write_npy_labels<S: AsRef<str>>(writer: &mut impl Write, labels: &[S]) ->
         element.extend(label.as_ref().chars().flat_map(|character| (character as u32).to_le_bytes()));
         element.resize(4 * longest, 0);
         writer.write_all(&element)?;
+    }
+    Ok(())
+}
+
+/// The header of an array that [`write_numbers`] fills.
+pub(super) fn array_header(rows: u64, width: usize) -> Result<Vec<u8>> {
+    header("<f4", &format!("({rows}, {width})"))
+}
+
+/// Writes the elements of an array of 32-bit floats.
+pub(super) fn write_numbers(writer: &mut impl Write, values: &[f32]) -> Result<()> {
+    let mut block = Vec::with_capacity(4 * 4096);
+    for values in values.chunks(4096) {
+        block.clear();
+        block.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        writer.write_all(&block)?;
     }
     Ok(())
 }

@@ -80,7 +80,7 @@ fn schema_of(columns: &[(String, Kind)]) -> Result<TypePtr> {
         let (physical, logical) = match kind {
             Kind::Numeric => (Physical::DOUBLE, None),
             Kind::Boolean => (Physical::BOOLEAN, None),
-            Kind::Categorical => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Kind::Categorical | Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
             Kind::Date => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MICROS))),
         };
         let field = Type::primitive_type_builder(name, physical)
@@ -114,6 +114,10 @@ fn write_column(
             // Names share their bytes; a row costs a pointer.
             let names: Vec<ByteArray> = names.iter().map(|name| ByteArray::from(name.as_str())).collect();
             let cells: Vec<ByteArray> = present.map(|row| names[codes[row] as usize].clone()).collect();
+            writer.write_batch(&cells, Some(&levels), None)
+        }
+        (ColumnWriter::ByteArrayColumnWriter(writer), Values::Text(values)) => {
+            let cells: Vec<ByteArray> = present.map(|row| ByteArray::from(values[row].as_str())).collect();
             writer.write_batch(&cells, Some(&levels), None)
         }
         _ => Err(ParquetError::General("a column does not fit the schema".into())),

@@ -1,8 +1,10 @@
 //! Helpers that several test files share.
 #![allow(dead_code, missing_docs)]
 
+use cmrm::SparseRows;
 use cmrm_data::read::{ReadOptions, Source, read};
 use cmrm_data::{Error, Features, Input, Table};
+use proptest::prelude::*;
 
 pub fn csv(text: impl AsRef<[u8]>) -> Source {
     Source::bytes("t.csv", text.as_ref().to_vec())
@@ -19,7 +21,7 @@ pub fn labelled(label: &str) -> ReadOptions {
 pub fn table(input: &Input) -> &Table {
     match &input.features {
         Features::Table(table) => table,
-        Features::Array(_) => panic!("an array where a table is expected"),
+        _ => panic!("an array where a table is expected"),
     }
 }
 
@@ -47,4 +49,40 @@ pub fn npy(dictionary: &str, data: &[u8]) -> Vec<u8> {
 pub fn npy_of(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     npy(&format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}"), data)
+}
+
+pub fn sparse(input: &Input) -> &SparseRows<f32> {
+    match &input.features {
+        Features::Sparse(array) => &array.rows,
+        _ => panic!("no sparse array"),
+    }
+}
+
+/// All numbers, row after row.
+pub fn dense(rows: &SparseRows<f32>) -> Vec<f32> {
+    let mut values = vec![0.0; rows.rows() * rows.width()];
+    for (row, cells) in rows.view().iter_rows().enumerate() {
+        cells.iter().for_each(|(column, value)| values[row * rows.width() + column] = value);
+    }
+    values
+}
+
+/// Every kept number as its row, its column and itself.
+pub fn triples(rows: &SparseRows<f32>) -> Vec<(usize, usize, f32)> {
+    let all = rows.view().iter_rows().enumerate();
+    all.flat_map(|(row, cells)| cells.iter().map(move |(column, value)| (row, column, value))).collect()
+}
+
+/// Sparse rows, some of them empty.
+pub fn matrices() -> impl Strategy<Value = SparseRows<f32>> {
+    let number = prop_oneof![-100f32..100.0, any::<f32>().prop_filter("a number", |value| value.is_finite())];
+    let number = number.prop_filter("not zero", |value| *value != 0.0);
+    (1..12usize).prop_flat_map(move |width| {
+        let row = prop::collection::btree_map(0..width as u32, number.clone(), 0..=width);
+        prop::collection::vec(row, 1..10).prop_map(move |rows| {
+            let mut matrix = SparseRows::empty(width).unwrap();
+            rows.into_iter().for_each(|row| matrix.push(&row.into_iter().collect::<Vec<_>>()).unwrap());
+            matrix
+        })
+    })
 }

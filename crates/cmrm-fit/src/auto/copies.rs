@@ -1,6 +1,9 @@
 //! Rows that are there several times. A copy in another fold would judge its own label, and find every wrong one right.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use cmrm::Rows;
 
 use crate::error::{Error, Result};
 use crate::part::Part;
@@ -14,15 +17,12 @@ impl Copies {
     /// if all of these have the same label too. Otherwise rows with the same features are observations in their own right.
     pub fn of(all: &Part) -> Result<Option<(Part, Self)>> {
         let data = &all.data;
-        let features = |row: usize| &data.features[row * data.width()..(row + 1) * data.width()];
-        let compare = |a: usize, b: usize| {
-            let pairs = features(a).iter().zip(features(b));
-            pairs.map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-        };
+        let x = data.x()?;
+        let compare = |a: usize, b: usize| compare(x, a, b);
         let mut order: Vec<usize> = (0..data.len()).collect();
         order.sort_by(|&a, &b| compare(a, b).then(data.rows[a].cmp(&data.rows[b])).then(a.cmp(&b)));
         let different = order.chunk_by(|&a, &b| compare(a, b).is_eq()).map(|same| same[0]).collect::<Vec<_>>();
-        let measured = different.len() < data.len() && measures(&data.features, data.width(), &different);
+        let measured = different.len() < data.len() && measures(x, &different);
         // The first copy of every row.
         let mut first: Vec<usize> = (0..data.len()).collect();
         for same in order.chunk_by(|&a, &b| compare(a, b).is_eq()) {
@@ -54,15 +54,39 @@ impl Copies {
 /// Fewest values of a column that measures something.
 const FEWEST_VALUES: usize = 8;
 
+/// An order of rows in which those with the same numbers are equal.
+fn compare(x: Rows<'_, f32>, a: usize, b: usize) -> Ordering {
+    let numbers = |a: &[f32], b: &[f32]| {
+        a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    };
+    match x {
+        Rows::Dense(matrix) => numbers(matrix.row(a), matrix.row(b)),
+        Rows::Sparse(matrix) => {
+            let (a, b) = (matrix.row(a), matrix.row(b));
+            a.columns.cmp(b.columns).then_with(|| numbers(a.values, b.values))
+        }
+    }
+}
+
 /// Whether a column's values are at least half as many as there are different rows (`rows`): two rows that agree in such a
-/// column and in all others are the same. In a table of few categories they just belong to the same ones.
-fn measures(features: &[f32], width: usize, rows: &[usize]) -> bool {
-    (0..width).any(|column| {
-        let mut values: Vec<u32> = rows.iter().map(|&row| features[row * width + column].to_bits()).collect();
-        values.sort_unstable();
-        values.dedup();
-        values.len() >= FEWEST_VALUES.max(rows.len().div_ceil(2))
-    })
+/// column and in all others are the same. In a table of few categories they just belong to the same ones. Sparse rows are
+/// texts and the like: their columns measure together, by values or, where those are mere counts, if most rows differ.
+fn measures(x: Rows<'_, f32>, rows: &[usize]) -> bool {
+    let many = FEWEST_VALUES.max(rows.len().div_ceil(2));
+    match x {
+        Rows::Dense(matrix) => (0..matrix.columns()).any(|column| {
+            let mut values: Vec<u32> = rows.iter().map(|&row| matrix.row(row)[column].to_bits()).collect();
+            values.sort_unstable();
+            values.dedup();
+            values.len() >= many
+        }),
+        Rows::Sparse(matrix) => {
+            let mut values = HashSet::new();
+            let mut numbers = rows.iter().flat_map(|&row| matrix.row(row).values);
+            let by_values = numbers.any(|number| values.insert(number.to_bits()) && values.len() >= many);
+            by_values || rows.len() >= FEWEST_VALUES.max(x.rows().div_ceil(2))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -75,8 +99,8 @@ mod tests {
         let more = (0..more).map(|at| (100 + u64::from(at), 100.0 + at as f32, 0));
         let rows: Vec<(u64, f32, u32)> = rows.iter().copied().chain(more).collect();
         let data = Dataset {
-            features: rows.iter().map(|row| row.1).collect(),
-            feature_names: vec!["x".into()],
+            features: cmrm::OwnedRows::Dense { values: rows.iter().map(|row| row.1).collect(), width: 1 },
+            feature_names: ["x".to_string()].into(),
             labels: rows.iter().map(|row| row.2).collect(),
             classes: vec!["a".into(), "b".into()],
             rows: rows.iter().map(|row| row.0).collect(),
@@ -102,6 +126,30 @@ mod tests {
     fn in_a_table_of_few_categories_only_weights_make_copies() {
         let (distinct, _) = Copies::of(&part(&ROWS, 0)).unwrap().unwrap();
         assert_eq!(distinct.data.rows, [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn sparse_rows_are_copies_however_often_they_are_there() {
+        // Ten rows, each with numbers of its own or with ones alone.
+        let part = |times: usize, number: fn(u32) -> f32| {
+            let mut rows = cmrm::SparseRows::empty(40).unwrap();
+            for at in (0..10).flat_map(|at| vec![at; times]) {
+                rows.push(&[(at % 4, number(at)), (at + 5, 1.0)]).unwrap();
+            }
+            let count = rows.rows();
+            let data = Dataset {
+                features: cmrm::OwnedRows::Sparse(rows),
+                feature_names: Vec::new().into(),
+                labels: vec![0; count],
+                classes: vec!["a".into(), "b".into()],
+                rows: (0..count as u64).collect(),
+                image: None,
+            };
+            Copies::of(&Part { data, weights: None, clean: None }).unwrap().map_or(count, |(kept, _)| kept.data.len())
+        };
+        assert_eq!([1, 2, 5].map(|times| part(times, |at| 0.5 + at as f32)), [10, 10, 10]);
+        // Of equal counts it is told only while most rows differ: five of a kind may be five of a category.
+        assert_eq!([1, 2, 5].map(|times| part(times, |_| 1.0)), [10, 10, 50]);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Kernel machines: one training, whose left-out predictions need no folds.
 
-use cmrm::Matrix;
 use cmrm::rng::Rng;
 use cmrm_train::Stop;
 use cmrm_train::kernel::KernelConfig;
@@ -109,9 +108,8 @@ fn judge(
     let mut scores = Vec::with_capacity(settings.len());
     for same in of_one_width(settings) {
         let all = task.examples(same[0].scaling(), None)?;
-        let some: Vec<f32> = rows.iter().flat_map(|&row| all.x.row(row)).copied().collect();
-        let x = Matrix::new(&some, data.width())?;
-        let examples = Examples { row_weights: weights.as_deref(), ..Examples::new(x, &labels) };
+        let some = all.x.gather(&rows);
+        let examples = Examples { row_weights: weights.as_deref(), ..Examples::new(some.view()?, &labels) };
         for mut learned in train(task, examples, same, landmarks, stop)? {
             learned.calibrate(&labels, weights.as_deref(), task.classes);
             scores.push(brier_score(&learned.out_of_sample, &labels, weights.as_deref(), task.classes));

@@ -27,7 +27,7 @@ pub(super) fn learn(
     let folds = each_fold(&task.folds, stop, |fold| {
         let (train, held) = (task.part().data.gather(&fold.train)?, task.part().data.gather(&fold.held)?);
         let weights = at(weights, &fold.train);
-        let mut rows = cmrm_train::train::Examples::new(train.matrix()?, &train.labels);
+        let mut rows = cmrm_train::train::Examples::new(train.x()?, &train.labels);
         rows.row_weights = weights.as_deref();
         let mut start: Option<Vec<f32>> = None;
         let mut copies = Vec::with_capacity(settings.len());
@@ -45,7 +45,7 @@ pub(super) fn learn(
             stop.check()?;
             start = Some(trainer.parameters_of(0));
             let model = trainer.current_model(0)?;
-            let said = model.probabilities_unless(held.matrix()?, stop)?;
+            let said = model.probabilities_unless(held.x()?, stop)?;
             copies.push((Member::Network(model), said));
         }
         Ok(copies)

@@ -167,7 +167,7 @@ fn vote(config: &FitConfig, rows: &Prepared, stop: &Stop, watch: &mut dyn Progre
     let balance = if config.balance_classes { ClassWeights::Balanced } else { ClassWeights::Equal };
     let own_weights = rows.train.examples()?.combined_weights(&balance, classes)?;
     let own_weights = own_weights.as_deref();
-    let families = Family::of(config.model());
+    let families = Family::on(config.model(), rows);
     let clock = Clock::new(config.budget, stop);
     let mut learners = Learners { task, own_weights, binned: None };
 

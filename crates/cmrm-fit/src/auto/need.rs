@@ -1,5 +1,6 @@
 //! What a vote needs in memory.
 
+use cmrm::OwnedRows;
 use cmrm_train::kernel::KernelConfig;
 
 use super::kernel::{self, LANDMARKS};
@@ -15,6 +16,8 @@ use crate::prepare::Prepared;
 const MEANS: usize = 4;
 /// 32-bit numbers of a leaf and of the node above it: children, column and threshold, gain, as they grow and as they predict.
 const NUMBERS_OF_A_LEAF: usize = 8;
+/// Copies of the parameters of a linear model while L-BFGS moves it: its memory of ten steps, twice, and a few more.
+const LBFGS_COPIES: usize = 26;
 /// Codes of all rows: row by row, column by column, and those of a fold.
 const COPIES_OF_CODES: usize = 3;
 
@@ -23,8 +26,15 @@ const COPIES_OF_CODES: usize = 3;
 pub(crate) fn of_vote(config: &FitConfig, prepared: &Prepared) -> Need {
     let data = &prepared.train.data;
     let (rows, width, classes) = (data.len(), data.width(), data.classes.len());
+    // The numbers of all rows; sparse ones keep the column of each beside it.
+    let numbers = match &data.features {
+        OwnedRows::Dense { .. } => rows.saturating_mul(width),
+        OwnedRows::Sparse(sparse) => 2 * sparse.kept(),
+    };
+    let mean_row = numbers.div_ceil(rows.max(1));
+    let sparse = matches!(data.features, OwnedRows::Sparse(_));
     let judged = prepared.validation.data.len().max(prepared.test.as_ref().map_or(0, |(test, _)| test.len()));
-    let families = Family::of(config.model());
+    let families = Family::on(config.model(), prepared);
     let scalings = [Scaling::Standard, Scaling::AsGiven];
     let settings: Vec<Setting> = families.iter().flat_map(|family| family.settings(data, &scalings)).collect();
     let machines = settings.iter().filter(|setting| setting.family() == Family::Kernel).count();
@@ -51,11 +61,15 @@ pub(crate) fn of_vote(config: &FitConfig, prepared: &Prepared) -> Need {
     Need::new(prepared.split.all(), classes)
         .and("what every learner says of every row", &[kept + MEANS, rows, classes])
         .and("the kernel of all rows", &[landmarks, rows])
-        .and("the columns in the units of the data", &[compared, rows, width])
-        .and("the rows that neighbours and kernel machines remember", &[remembered, width])
-        .and("the columns as trees read them", &[codes, rows, width.div_ceil(size_of::<f32>())])
+        .and("the columns in the units of the data", &[if sparse { 0 } else { compared }, numbers])
+        .and("the rows that neighbours and kernel machines remember", &[remembered, mean_row])
+        .and(
+            "the columns as trees read them",
+            &[codes, if sparse { numbers } else { numbers.div_ceil(size_of::<f32>()) }],
+        )
         .and("the leaves of forests", &[TREES, leaves, NUMBERS_OF_A_LEAF])
         .and("the classes of these leaves", &[TREES, mixed, classes])
-        .and("the rows of folds", &[at_a_time, rows, width])
+        .and("the rows of folds", &[at_a_time, numbers])
+        .and("linear models and their optimiser", &[if sparse { at_a_time } else { 0 }, width, classes, LBFGS_COPIES])
         .and("the probabilities of the rows to validate or test on", &[2, judged, classes])
 }

@@ -33,7 +33,7 @@ pub(super) fn learn(task: &Task<'_>, weights: Option<&[f32]>, stop: &Stop) -> Re
             return Err(Error::Internal("a network that is a vote".into()));
         };
         let (held, _) = outcome.rows.test.as_ref().ok_or_else(|| Error::Internal("a fold without rows".into()))?;
-        let said = model.probabilities_unless(held.matrix()?, stop)?;
+        let said = model.probabilities_unless(held.x()?, stop)?;
         Ok((Member::Network(model), said))
     })?;
     Ok(vec![task.learned(Setting::Network, copies)])

@@ -1,5 +1,6 @@
 //! Columns as they are in the data, beside columns of equal spread.
 
+use cmrm::OwnedRows;
 use cmrm_data::Dataset;
 use cmrm_data::preprocess::Preprocess;
 use cmrm_train::vote::scale_features;
@@ -28,11 +29,12 @@ pub(super) struct AsGiven {
 }
 
 impl AsGiven {
-    /// Nothing where that is no other distance, or hardly more than that of one column.
+    /// Nothing where that is no other distance, or hardly more than that of one column. Sparse rows are as given anyway.
     pub fn new(preprocess: &Preprocess, data: &Dataset) -> Option<Self> {
+        let OwnedRows::Dense { values, width } = &data.features else { return None };
         let units = preprocess.feature_units();
         let spread: Vec<f64> =
-            variances(data).iter().zip(&units).map(|(variance, unit)| variance * unit * unit).collect();
+            variances(values, *width).iter().zip(&units).map(|(variance, unit)| variance * unit * unit).collect();
         let varying = || spread.iter().copied().filter(|&v| v > 0.0);
         let (sum, count) = (varying().sum::<f64>(), varying().count());
         let (least, most) = varying().fold((f64::INFINITY, 0.0), |(least, most), v| (v.min(least), v.max(most)));
@@ -43,17 +45,17 @@ impl AsGiven {
         // To numbers of the usual size.
         let usual = (sum / count as f64).sqrt();
         let scales: Vec<f32> = units.iter().map(|unit| (unit / usual) as f32).collect();
-        let mut features = data.features.clone();
+        let mut features = values.clone();
         scale_features(&mut features, &scales);
         let sound = scales.iter().chain(&features).all(|v| v.is_finite());
         sound.then_some(AsGiven { scales, features })
     }
 }
 
-fn variances(data: &Dataset) -> Vec<f64> {
-    let (width, rows) = (data.width(), data.len().max(1) as f64);
+fn variances(values: &[f32], width: usize) -> Vec<f64> {
+    let rows = (values.len() / width.max(1)).max(1) as f64;
     let mut sums = vec![[0.0f64; 2]; width];
-    for row in data.features.chunks_exact(width) {
+    for row in values.chunks_exact(width.max(1)) {
         for ([sum, squares], &value) in sums.iter_mut().zip(row) {
             *sum += f64::from(value);
             *squares += f64::from(value) * f64::from(value);

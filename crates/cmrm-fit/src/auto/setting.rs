@@ -1,9 +1,12 @@
 //! The learners that may vote, and the settings that each is tried with.
 
+use cmrm::OwnedRows;
 use cmrm_data::Dataset;
+use cmrm_data::preprocess::Preprocess;
 
 use super::scaling::Scaling;
 use crate::kinds::ModelKind;
+use crate::prepare::Prepared;
 
 /// Rows up to which everything is tried; with more of them, time counts and settings matter less.
 const SMALL: usize = 20_000;
@@ -12,6 +15,8 @@ const SMALL: usize = 20_000;
 const MOST_CODES: usize = 1_500_000_000;
 /// Widths and penalties of kernel machines.
 const GAMMAS: [f64; 4] = [0.06, 0.25, 1.0, 4.0];
+/// Most pairs of sparse rows share no word: all lie at the same distance, and narrower kernels would tell nothing apart.
+const SPARSE_GAMMAS: [f64; 2] = [0.12, 0.5];
 pub(super) const RIDGES: [f64; 4] = [0.01, 0.1, 1.0, 10.0];
 const FOLDS: usize = 5;
 const FEWER_FOLDS: usize = 3;
@@ -76,13 +81,13 @@ impl Family {
     pub const ALL: [Family; 6] =
         [Family::Linear, Family::Forest, Family::Neighbours, Family::Kernel, Family::Boosting, Family::Network];
 
-    /// Those that a model of the settings votes with.
-    pub fn of(model: ModelKind) -> Vec<Family> {
+    /// Those that a model of the settings votes with: of all, those that suit the rows; one that is named always.
+    pub fn on(model: ModelKind, rows: &Prepared) -> Vec<Family> {
         match model {
             ModelKind::Forest => vec![Family::Forest],
             ModelKind::Boosting => vec![Family::Boosting],
             ModelKind::Kernel => vec![Family::Kernel],
-            _ => Family::ALL.to_vec(),
+            _ => Family::ALL.into_iter().filter(|family| family.suits(&rows.train.data, &rows.preprocess)).collect(),
         }
     }
 
@@ -98,10 +103,27 @@ impl Family {
         }
     }
 
+    /// Whether it is worth its time on these rows. Words are many, and each says little: trees, which ask for one at a time, and
+    /// networks, which learn rare ones by heart, have little to add to linear models and kernels there.
+    fn suits(self, data: &Dataset, preprocess: &Preprocess) -> bool {
+        match self {
+            Family::Linear | Family::Kernel | Family::Neighbours => true,
+            Family::Forest | Family::Boosting => {
+                matches!(data.features, OwnedRows::Dense { .. }) || preprocess.has_other_than_words()
+            }
+            Family::Network => matches!(data.features, OwnedRows::Dense { .. }),
+        }
+    }
+
     /// The settings to try on these rows, where they can be read in these ways.
     pub fn settings(self, data: &Dataset, scalings: &[Scaling]) -> Vec<Setting> {
         let small = data.len() <= SMALL;
+        let sparse = matches!(data.features, OwnedRows::Sparse(_));
         match self {
+            // Rows of unit length want weaker penalties than columns of equal spread.
+            Family::Linear if sparse => {
+                [10.0, 3.0, 1.0, 0.3, 0.1].map(|strength| Setting::Linear { strength }).to_vec()
+            }
             Family::Linear => [1000.0, 100.0, 10.0, 1.0, 0.1].map(|strength| Setting::Linear { strength }).to_vec(),
             Family::Network => vec![Setting::Network],
             Family::Neighbours if !small => Vec::new(),
@@ -120,8 +142,8 @@ impl Family {
             }
             Family::Kernel => {
                 let of_width = |scaling, gamma| RIDGES.map(|ridge| Setting::Kernel { scaling, gamma, ridge });
-                let of_scaling =
-                    |&scaling: &Scaling| GAMMAS.into_iter().flat_map(move |gamma| of_width(scaling, gamma));
+                let gammas = if sparse { &SPARSE_GAMMAS[..] } else { &GAMMAS };
+                let of_scaling = |&scaling: &Scaling| gammas.iter().flat_map(move |&gamma| of_width(scaling, gamma));
                 scalings.iter().flat_map(of_scaling).collect()
             }
         }

@@ -59,7 +59,7 @@ impl<'a> Task<'a> {
         let fold = |at| Fold { train: drawn.training(at), held: drawn.held(at) };
         let folds = (0..drawn.len()).map(fold).collect();
         let compares = |family: &Family| matches!(family, Family::Kernel | Family::Neighbours);
-        let compared = Family::of(config.model()).iter().any(compares);
+        let compared = Family::on(config.model(), rows).iter().any(compares);
         let as_given = if compared { AsGiven::new(&rows.preprocess, data) } else { None };
         Ok(Task { config, rows, classes, folds, as_given })
     }
@@ -77,11 +77,10 @@ impl<'a> Task<'a> {
     /// All rows, their columns read in this way.
     pub fn examples<'s>(&'s self, scaling: Scaling, weights: Option<&'s [f32]>) -> Result<Examples<'s, f32>> {
         let data = &self.part().data;
-        let features = match (scaling, &self.as_given) {
-            (Scaling::AsGiven, Some(given)) => &given.features,
-            _ => &data.features,
+        let x = match (scaling, &self.as_given) {
+            (Scaling::AsGiven, Some(given)) => Matrix::new(&given.features, data.width())?.into(),
+            _ => data.x()?,
         };
-        let x = Matrix::new(features, data.width())?;
         Ok(Examples { row_weights: weights, ..Examples::new(x, &data.labels) })
     }
 

@@ -28,7 +28,7 @@ pub(super) struct Binned {
 
 impl Binned {
     pub fn new(task: &Task<'_>) -> Result<Self> {
-        let x = task.part().data.matrix()?;
+        let x = task.part().data.x()?;
         let bins = Bins::learn(x, &tree_columns(&task.rows.preprocess)?, None)?;
         let codes = bins.codes(x)?;
         Ok(Binned { bins, codes })
@@ -120,7 +120,7 @@ fn boost(
         model.truncate(rounds);
         // Training ends early where no leaf can be split any more: there were no later rounds to hear of.
         if said.is_empty() {
-            said = model.probabilities(task.part().data.gather(&fold.held)?.matrix()?)?;
+            said = model.probabilities(task.part().data.gather(&fold.held)?.x()?)?;
         }
         Ok((Member::Boosting(model), said))
     });
@@ -155,14 +155,18 @@ impl Rivals<'_> {
     }
 }
 
-/// How trees read the features that come of the columns: numbers whose missing cells are flagged, and names.
+/// How trees read the features that come of the columns: numbers whose missing cells are flagged, and names. Of words they read
+/// none where there is anything else: each says little, and there are very many.
 pub(super) fn tree_columns(preprocess: &Preprocess) -> Result<TreeColumns> {
+    if !preprocess.has_other_than_words() {
+        return Ok(TreeColumns::numbers(preprocess.width()));
+    }
     let (mut columns, mut first) = (Vec::new(), 0);
     for plan in preprocess.columns() {
         let end = first + plan.width();
         let missing = plan.flag.then(|| end.saturating_sub(1));
         match &plan.encoder {
-            Encoder::Dropped => {}
+            Encoder::Dropped | Encoder::Text(_) => {}
             Encoder::Number(_) | Encoder::Days(_) | Encoder::Ordinal { .. } => {
                 columns.push(TreeColumn::Number { at: first, missing });
             }

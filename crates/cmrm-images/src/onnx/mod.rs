@@ -1,9 +1,8 @@
 //! ONNX models, applied to images: what a tensor of theirs holds is a feature for any other model.
 //!
-//! The engine is `tract`. A file is read, cut down to what the wanted tensor depends on, and prepared for batches of one
-//! size; the last batch is filled up with its own last image.
+//! `cmrm-onnx` reads and runs them. A model is prepared for batches of one size; the last batch is filled up with its own last
+//! image.
 
-mod file;
 mod input;
 mod model;
 mod pixels;

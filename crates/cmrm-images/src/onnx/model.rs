@@ -1,19 +1,11 @@
 //! A model made ready for images of one size, and run on all cores.
 
-use std::fmt::Display;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use tract_onnx::pb::ModelProto;
-use tract_onnx::prelude::{
-    DatumType, InferenceFact, InferenceModelExt, IntoRunnable, Tensor, TractResult, TypedRunnableModel, tvec,
-};
-use tract_onnx::{Onnx, onnx};
+use cmrm_onnx::{DatumType, Length, OnnxFile, Plan, tensor};
 
-use super::file;
 use super::input::InputSpec;
 use super::pixels::{Pixels, Preparation};
 use crate::data::Images;
@@ -23,8 +15,6 @@ use crate::error::{Error, Result};
 const BATCH: usize = 1;
 /// Images that one thread takes at a time.
 const SHARE: usize = 32;
-/// Its own words went to standard error.
-const PANICKED: &str = "the engine for ONNX models panicked";
 
 /// What is wanted of a model.
 #[derive(Debug, Clone, Default)]
@@ -41,29 +31,22 @@ pub struct OnnxOptions {
 
 /// An ONNX model that was read, and cut down to one tensor.
 pub struct OnnxModel {
-    path: PathBuf,
-    engine: Onnx,
-    model: ModelProto,
+    model: cmrm_onnx::OnnxModel,
     input: InputSpec,
-    output: String,
     options: OnnxOptions,
 }
 
 impl OnnxModel {
     /// Reads a model and looks at all that can be known without images.
     pub fn open(path: &Path, options: OnnxOptions) -> Result<Self> {
-        let engine = onnx();
-        let mut model = file::read(path, &engine)?;
-        let graph = model.graph.get_or_insert_default();
-        let output = file::keep(path, graph, options.output.as_deref())?;
-        file::check_operators(path, graph, &engine)?;
-        let input = InputSpec::of(path, graph)?;
-        Ok(OnnxModel { path: path.to_owned(), engine, model, input, output, options })
+        let model = OnnxFile::read(path)?.keep(options.output.as_deref())?;
+        let input = InputSpec::of(&model)?;
+        Ok(OnnxModel { model, input, options })
     }
 
     /// Name of the tensor that [`Embedding`] reads.
     pub fn output(&self) -> &str {
-        &self.output
+        self.model.output()
     }
 
     /// Fits the model to images.
@@ -72,25 +55,22 @@ impl OnnxModel {
         if images.channels != channels && images.channels != 1 {
             let (found, name) = (images.channels, &self.input.name);
             let why = format!("the input '{name}' has {channels} channels, but the images have {found}");
-            return Err(Error::in_file(&self.path, why));
+            return Err(self.model.refuse(why).into());
         }
         let pixels = Pixels::new(&self.options.preparation, self.input.layout, channels)?;
         let (height, width) = pixels.target(images);
         self.check_size(height, width)?;
         let batch = self.input.batch.or(self.options.batch).unwrap_or(BATCH).max(1);
         let shape = self.input.shape(batch, channels, height, width);
-        // Models come from anywhere, and the engine is not proof against all of them.
-        let plan = catch_unwind(AssertUnwindSafe(|| self.plan(shape)))
-            .map_err(|_| self.failed(PANICKED))?
-            .map_err(|error| self.failed(format!("{error:#}")))?;
-        let fact = plan.model().output_fact(0).map_err(|error| self.failed(error))?;
-        let width = match fact.shape.as_concrete() {
-            Some([rows, rest @ ..]) if *rows == batch => rest.iter().product(),
-            _ => {
-                let (name, made) = (&self.output, &fact.shape);
-                let why = format!("the tensor '{name}' is {made:?}, expected one row for each of {batch} images");
-                return Err(Error::in_file(&self.path, why));
-            }
+        let plan = self.model.plan(&[(self.input.kind, shape.map(Length::Fixed).to_vec())])?;
+        let width = match plan.output_lengths() {
+            [Some(rows), rest @ ..] if *rows == batch => rest.iter().copied().product::<Option<usize>>(),
+            _ => None,
+        };
+        let Some(width) = width else {
+            let (name, made) = (self.output(), plan.shown_output());
+            let why = format!("the tensor '{name}' is {made}, expected one row for each of {batch} images");
+            return Err(self.model.refuse(why).into());
         };
         Ok(Embedding { model: self, images, plan, pixels, shape, batch, width })
     }
@@ -105,25 +85,9 @@ impl OnnxModel {
             true => format!("--size {wanted_height} scales them"),
             false => "scale the images first".into(),
         };
-        Err(Error::in_file(
-            &self.path,
-            format!(
-                "the input '{name}' is {wanted_height}×{wanted_width} pixels, but the images are {height}×{width}; {way_out}"
-            ),
-        ))
-    }
-
-    fn plan(&self, shape: [usize; 4]) -> TractResult<Arc<TypedRunnableModel>> {
-        // Large models keep their numbers in files beside them.
-        let folder = self.path.parent().and_then(Path::to_str);
-        let mut model = self.engine.parse(&self.model, folder)?.model;
-        model.set_input_fact(0, InferenceFact::dt_shape(self.input.kind, shape))?;
-        model.into_optimized()?.into_runnable()
-    }
-
-    /// The engine's own words, all of them: they name the operator.
-    fn failed(&self, why: impl Display) -> Error {
-        Error::in_file(&self.path, format!("the model cannot be run: {why}"))
+        let images = format!("the images are {height}×{width}");
+        let why = format!("the input '{name}' is {wanted_height}×{wanted_width} pixels, but {images}; {way_out}");
+        Err(self.model.refuse(why).into())
     }
 }
 
@@ -131,7 +95,7 @@ impl OnnxModel {
 pub struct Embedding<'a> {
     model: &'a OnnxModel,
     images: &'a Images,
-    plan: Arc<TypedRunnableModel>,
+    plan: Plan,
     pixels: Pixels,
     shape: [usize; 4],
     batch: usize,
@@ -158,7 +122,7 @@ impl Embedding<'_> {
             let done: Vec<Result<Vec<f32>>> = thread::scope(|scope| {
                 let workers: Vec<_> =
                     starts.chunks(share).map(|starts| scope.spawn(move || self.run_all(starts))).collect();
-                let panicked = |_| Err(self.model.failed(PANICKED));
+                let panicked = |_| Err(Error::Internal("a thread that runs the model panicked".into()));
                 workers.into_iter().map(|worker| worker.join().unwrap_or_else(panicked)).collect()
             });
             for rows in done {
@@ -169,26 +133,25 @@ impl Embedding<'_> {
     }
 
     fn run_all(&self, starts: &[usize]) -> Result<Vec<f32>> {
-        let run = |&start: &usize| self.run(start).map_err(|error| self.model.failed(format!("{error:#}")));
-        Ok(starts.iter().map(run).collect::<Result<Vec<_>>>()?.concat())
+        Ok(starts.iter().map(|&start| self.run(start)).collect::<Result<Vec<_>>>()?.concat())
     }
 
     /// The features of a batch, the one from image `start`.
-    fn run(&self, start: usize) -> TractResult<Vec<f32>> {
+    fn run(&self, start: usize) -> Result<Vec<f32>> {
         let count = self.batch.min(self.images.len() - start);
         // The last batch is filled up with its last image.
         let rows = (start..start + self.batch).map(|row| row.min(start + count - 1));
         let bytes = rows.map(|row| self.pixels.bytes(self.images, row));
         let input = match self.model.input.kind {
-            DatumType::U8 => Tensor::from_shape(&self.shape, &bytes.flatten().collect::<Vec<_>>())?,
+            DatumType::U8 => tensor(&self.shape, &bytes.flatten().collect::<Vec<_>>(), DatumType::U8)?,
             kind => {
                 let mut numbers = Vec::with_capacity(self.shape.iter().product());
                 bytes.for_each(|image| numbers.extend(self.pixels.numbers(&image)));
-                Tensor::from_shape(&self.shape, &numbers)?.cast_to_dt(kind)?.into_owned()
+                tensor(&self.shape, &numbers, kind)?
             }
         };
-        let output = self.plan.run(tvec!(input.into()))?.remove(0);
-        let output = output.cast_to::<f32>()?;
-        Ok(output.try_as_plain_ram()?.as_slice::<f32>()?[..count * self.width].to_vec())
+        let (_, mut numbers) = self.plan.run(vec![input])?;
+        numbers.truncate(count * self.width);
+        Ok(numbers)
     }
 }

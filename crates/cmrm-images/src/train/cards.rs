@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use cmrm::OwnedRows;
 use cmrm_data::Dataset;
 use cmrm_report::{Card, Pixels, data_uri};
 use cmrm_run::{Cards, REVIEW_BYTES, REVIEWED, TrainingRows, fitting};
@@ -17,9 +18,10 @@ const SIDE: usize = 96;
 
 /// The most suspicious images, as many as the review page shows.
 pub(super) fn suspects(images: &Images, rows: &TrainingRows, seen: &Seen) -> Result<Vec<Card>> {
+    let width = seen.features.size()[1] as usize;
     let near = Dataset {
-        features: numbers(&seen.features)?,
-        feature_names: (0..seen.features.size()[1]).map(|at| format!("f{at}")).collect(),
+        features: OwnedRows::Dense { values: numbers(&seen.features)?, width },
+        feature_names: (0..width).map(|at| format!("f{at}")).collect(),
         labels: rows.labels.clone(),
         classes: rows.classes.clone(),
         rows: rows.rows.clone(),

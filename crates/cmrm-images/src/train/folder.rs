@@ -63,6 +63,7 @@ pub fn write_run(run: &RunDir, spec: &RunSpec, set: &ImageSet, training: &Traini
             classes: set.classes.len(),
             noise: spec.noise.as_ref().map(ToString::to_string),
             wrong_share: rows.wrong.as_ref().map(|_| observed.flipped.len() as f64 / rows.len() as f64),
+            columns: None,
         },
         judged_by: Labels::Clean,
         arms: vec![ArmSummary {
@@ -123,7 +124,7 @@ pub fn add_base(run: &Path, base: &Path, labels: &[u32]) -> Result<()> {
         let file = run.file(TEST_PROBABILITIES);
         match read_path(&file, &ReadOptions::default())?.features {
             Features::Array(array) => Ok(predicted_classes(array.matrix()?)?),
-            Features::Table(_) => Err(Error::in_file(&file, "not an array")),
+            _ => Err(Error::in_file(&file, "not an array")),
         }
     };
     let difference = compare(&predictions(&base)?, &predictions(&run)?, labels, summary.seed)?;

@@ -1,5 +1,6 @@
 //! The training of kernel machines: ridge regression of one-hot labels on Nyström's features of the kernel.
 
+use cmrm::Rows;
 use cmrm::error::check_parameter;
 use cmrm::rng::Rng;
 use rayon::prelude::*;
@@ -77,13 +78,13 @@ impl KernelConfig {
         let count = self.landmarks_of(rows);
         let mut chosen = Rng::new(self.seed, LANDMARK_STREAM).choose(rows, count);
         chosen.sort_unstable();
-        let landmarks: Vec<f32> = chosen.iter().flat_map(|&row| examples.x.row(row)).copied().collect();
+        let landmarks = examples.x.gather(&chosen);
         let targets = Targets::new(&examples, classes);
-        let scale = 1.0 / row_variance(examples.x.values(), inputs);
+        let scale = 1.0 / row_variance(examples.x);
         let mut found = Vec::with_capacity(self.gammas.len() * self.ridges.len());
         for &gamma in &self.gammas {
             stop.check()?;
-            let features = Features::new(&examples, &landmarks, (gamma * scale) as f32, stop)?;
+            let features = Features::new(&examples, landmarks.view()?, (gamma * scale) as f32, stop)?;
             let moments = features.moments(&targets, stop)?;
             let one = |&ridge: &f64| -> Result<KernelFitted> {
                 stop.check()?;
@@ -106,11 +107,14 @@ impl KernelConfig {
 }
 
 /// Variance of a row's numbers about their common mean, times how many there are; one where all numbers are equal.
-fn row_variance(values: &[f32], inputs: usize) -> f64 {
-    let count = values.len() as f64;
+fn row_variance(x: Rows<'_, f32>) -> f64 {
+    let values = x.values();
+    let count = x.rows() as f64 * x.columns() as f64;
     let mean = values.iter().map(|&v| f64::from(v)).sum::<f64>() / count;
-    let variance = values.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>() / count;
-    if variance > 0.0 { variance * inputs as f64 } else { 1.0 }
+    // The zeros of sparse rows are numbers as any other.
+    let zeros = (count - values.len() as f64) * mean * mean;
+    let variance = (values.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>() + zeros) / count;
+    if variance > 0.0 { variance * x.columns() as f64 } else { 1.0 }
 }
 
 /// One-hot labels less the shares of the classes, and the weights of the rows.
@@ -161,9 +165,8 @@ struct Solved {
 }
 
 impl Features {
-    fn new(examples: &Examples<'_, f32>, landmarks: &[f32], gamma: f32, stop: &Stop) -> Result<Self> {
-        let inputs = examples.x.columns();
-        let compared = Landmarks::new(landmarks, inputs, gamma);
+    fn new(examples: &Examples<'_, f32>, landmarks: Rows<'_, f32>, gamma: f32, stop: &Stop) -> Result<Self> {
+        let compared = Landmarks::new(landmarks, gamma);
         let size = compared.len();
         let mut kernel = Vec::new();
         compared.kernel(landmarks, &mut kernel);
@@ -175,11 +178,10 @@ impl Features {
         let root = root.ok_or_else(|| Error::Internal("a kernel that is not positive definite".into()))?;
         let single: Vec<f32> = root.iter().map(|&v| v as f32).collect();
         let mut values = vec![0.0; examples.rows() * size];
-        let chunks = examples.x.values().par_chunks(CHUNK_ROWS * inputs);
-        chunks.zip(values.par_chunks_mut(CHUNK_ROWS * size)).try_for_each(|(x, out)| {
+        values.par_chunks_mut(CHUNK_ROWS * size).enumerate().try_for_each(|(chunk, out)| {
             stop.check()?;
-            let (rows, mut kernel) = (x.len() / inputs, Vec::new());
-            compared.kernel(x, &mut kernel);
+            let (first, rows, mut kernel) = (chunk * CHUNK_ROWS, out.len() / size, Vec::new());
+            compared.kernel(examples.x.slice(first..first + rows), &mut kernel);
             multiply(
                 ViewMut::rows(out, rows, size, size),
                 View::rows(&kernel, rows, size, size),

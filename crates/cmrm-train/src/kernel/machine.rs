@@ -1,12 +1,13 @@
 //! A trained kernel machine.
 
-use cmrm::Matrix;
 use cmrm::error::{check_length, check_parameter};
 use cmrm::scores::softmax;
+use cmrm::{OwnedRows, Rows};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::matmul::{View, ViewMut, multiply};
+use crate::products::{Compared, put_rows, squares, take_rows};
 use crate::stop::Stop;
 use crate::stored::TensorFile;
 
@@ -20,8 +21,8 @@ pub struct KernelMachine {
     pub(super) classes: usize,
     pub(super) gamma: f32,
     pub(super) temperature: f32,
-    /// `[landmarks, inputs]`.
-    pub(super) landmarks: Vec<f32>,
+    /// In the form of the rows they are of.
+    pub(super) landmarks: OwnedRows<f32>,
     /// `[landmarks, classes]`.
     pub(super) weights: Vec<f32>,
     pub(super) bias: Vec<f32>,
@@ -50,15 +51,19 @@ impl KernelMachine {
     }
 
     /// Probabilities, `[rows, classes]`.
-    pub fn probabilities(&self, x: Matrix<'_, f32>, stop: &Stop) -> Result<Vec<f32>> {
+    pub fn probabilities<'x>(&self, x: impl Into<Rows<'x, f32>>, stop: &Stop) -> Result<Vec<f32>> {
+        self.probabilities_of(x.into(), stop)
+    }
+
+    fn probabilities_of(&self, x: Rows<'_, f32>, stop: &Stop) -> Result<Vec<f32>> {
         check_length("features of a row against the model's inputs", self.inputs, x.columns())?;
-        let landmarks = Landmarks::new(&self.landmarks, self.inputs, self.gamma);
+        let landmarks = Landmarks::new(self.landmarks.view()?, self.gamma);
         let mut out = vec![0.0; x.rows() * self.classes];
         let mut kernel = Vec::new();
-        for (rows, out) in x.values().chunks(CHUNK_ROWS * self.inputs).zip(out.chunks_mut(CHUNK_ROWS * self.classes)) {
+        for (chunk, out) in out.chunks_mut(CHUNK_ROWS * self.classes).enumerate() {
             stop.check()?;
-            let count = rows.len() / self.inputs;
-            landmarks.kernel(rows, &mut kernel);
+            let count = out.len() / self.classes;
+            landmarks.kernel(x.slice(chunk * CHUNK_ROWS..chunk * CHUNK_ROWS + count), &mut kernel);
             for row in out.chunks_exact_mut(self.classes) {
                 row.copy_from_slice(&self.bias);
             }
@@ -75,8 +80,8 @@ impl KernelMachine {
 
     /// Puts the tensors into a file, their names after `prefix`.
     pub(crate) fn put_into(&self, prefix: &str, file: &mut TensorFile) -> KernelHeader {
-        let landmarks = self.landmarks.len() / self.inputs;
-        file.put(format!("{prefix}landmarks"), &[landmarks, self.inputs], &self.landmarks);
+        let landmarks = self.landmarks.rows();
+        put_rows(file, &format!("{prefix}landmarks"), &self.landmarks);
         file.put(format!("{prefix}weights"), &[landmarks, self.classes], &self.weights);
         file.put(format!("{prefix}bias"), &[self.classes], &self.bias);
         let (gamma, temperature) = (self.gamma, self.temperature);
@@ -97,11 +102,11 @@ impl KernelMachine {
             classes,
             gamma,
             temperature,
-            landmarks: file.take_shaped(&format!("{prefix}landmarks"), &[landmarks, inputs])?,
+            landmarks: take_rows(file, &format!("{prefix}landmarks"), landmarks, inputs)?,
             weights: file.take_shaped(&format!("{prefix}weights"), &[landmarks, classes])?,
             bias: file.take_shaped(&format!("{prefix}bias"), &[classes])?,
         };
-        for values in [&found.landmarks, &found.weights, &found.bias] {
+        for values in [&found.weights, &found.bias] {
             if let Some(at) = values.iter().position(|value| !value.is_finite()) {
                 return Err(cmrm::Error::non_finite("weight", 0, at, f64::from(values[at])).into());
             }
@@ -112,32 +117,24 @@ impl KernelMachine {
 
 /// Rows that others are compared with.
 pub(super) struct Landmarks<'a> {
-    rows: &'a [f32],
+    rows: Compared<'a>,
     squares: Vec<f32>,
-    inputs: usize,
     gamma: f32,
 }
 
 impl<'a> Landmarks<'a> {
-    pub(super) fn new(rows: &'a [f32], inputs: usize, gamma: f32) -> Self {
-        Landmarks { rows, squares: squares(rows, inputs), inputs, gamma }
+    pub(super) fn new(rows: Rows<'a, f32>, gamma: f32) -> Self {
+        Landmarks { rows: Compared::new(rows), squares: squares(rows), gamma }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.squares.len()
+        self.rows.len()
     }
 
     /// `exp(−γ‖x − l‖²)` of every row of `x` with every landmark.
-    pub(super) fn kernel(&self, x: &[f32], out: &mut Vec<f32>) {
-        let (rows, own) = (x.len() / self.inputs, squares(x, self.inputs));
-        out.clear();
-        out.resize(rows * self.len(), 0.0);
-        multiply(
-            ViewMut::rows(out, rows, self.len(), self.len()),
-            View::rows(x, rows, self.inputs, self.inputs),
-            View::rows(self.rows, self.len(), self.inputs, self.inputs).transposed(),
-            false,
-        );
+    pub(super) fn kernel(&self, x: Rows<'_, f32>, out: &mut Vec<f32>) {
+        let own = squares(x);
+        self.rows.products(x, out);
         pulp::Arch::new().dispatch(|| {
             for (row, &own) in out.chunks_exact_mut(self.len()).zip(&own) {
                 for (value, &square) in row.iter_mut().zip(&self.squares) {
@@ -147,10 +144,6 @@ impl<'a> Landmarks<'a> {
             }
         });
     }
-}
-
-fn squares(rows: &[f32], inputs: usize) -> Vec<f32> {
-    rows.chunks_exact(inputs).map(|row| row.iter().map(|v| v * v).sum()).collect()
 }
 
 /// Scores over the temperature, as probabilities.

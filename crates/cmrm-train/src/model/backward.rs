@@ -1,6 +1,8 @@
 //! The backward pass over one block of rows: the gradient of every parameter.
 
-use cmrm::Scalar;
+use std::ops::Range;
+
+use cmrm::{Rows, Scalar};
 
 use super::config::Head;
 use super::cosine::{denormalise, weight_norms};
@@ -10,22 +12,35 @@ use super::narrow_layer::{self, through_layer_and_rectifier};
 use crate::matmul::{View, ViewMut, multiply};
 use crate::stop::Stop;
 
+/// Where the gradient of the parameters from `first` on is written.
+pub(super) struct Gradient<'a, T> {
+    pub values: &'a mut [T],
+    /// 0, or behind the weights of a first layer on sparse rows, whose gradient is summed by columns instead.
+    pub first: usize,
+}
+
+impl<T> Gradient<'_, T> {
+    fn at(&mut self, range: Range<usize>) -> &mut [T] {
+        &mut self.values[range.start - self.first..range.end - self.first]
+    }
+}
+
 /// Gradient of the parameters for one block of rows, into `gradient`.
 ///
 /// `deltas[last]` holds the gradient by the outputs; the other deltas are filled on the way down. `keep` is the share of
 /// units that dropout keeps. Once somebody asks to stop, what is left of the gradient is not computed.
 #[allow(clippy::too_many_arguments)] // slices of one batch, each used on its own
-pub fn backward_block<T: Scalar>(
+pub(super) fn backward_block<T: Scalar>(
     layout: &Layout,
     parameters: &[T],
-    x: &[T],
+    x: Rows<'_, T>,
     keep: f64,
     activations: &[&[T]],
     deltas: &mut [&mut [T]],
-    gradient: &mut [T],
+    mut gradient: Gradient<'_, T>,
     stop: &Stop,
 ) {
-    let rows = x.len() / layout.inputs();
+    let rows = x.rows();
     let last = layout.layers.len() - 1;
     let scale = T::from_f64(1.0 / keep);
     for (l, layer) in layout.layers.iter().enumerate().rev() {
@@ -36,7 +51,7 @@ pub fn backward_block<T: Scalar>(
         let (below, here) = deltas.split_at_mut(l);
         let delta = &mut *here[0];
         let (hidden, hidden_width) =
-            if l == 0 { (x, layer.inputs) } else { (activations[l - 1], layer.inputs * layout.copies) };
+            if l == 0 { (x.values(), layer.inputs) } else { (activations[l - 1], layer.inputs * layout.copies) };
         let corrections = if l == last && layout.head == Head::Cosine {
             Some(cosine_corrections(layout, layer, parameters, hidden, hidden_width, rows, activations[l], delta))
         } else {
@@ -44,12 +59,14 @@ pub fn backward_block<T: Scalar>(
         };
         let narrow = corrections.is_none() && layer.outputs <= narrow_layer::MOST_OUTPUTS;
         if layer.bias {
-            sum_columns(delta, width, &mut gradient[layer.biases()]);
+            sum_columns(delta, width, gradient.at(layer.biases()));
         }
         if l == 0 {
-            let weights = ViewMut::rows(&mut gradient[layer.weights()], width, layer.inputs, layer.inputs);
-            let delta = View::rows(delta, rows, width, width);
-            multiply(weights, delta.transposed(), View::rows(x, rows, layer.inputs, layer.inputs), false);
+            if let Rows::Dense(x) = x {
+                let weights = ViewMut::rows(gradient.at(layer.weights()), width, layer.inputs, layer.inputs);
+                let delta = View::rows(delta, rows, width, width);
+                multiply(weights, delta.transposed(), View::rows(x.values(), rows, layer.inputs, layer.inputs), false);
+            }
         } else {
             let below = &mut *below[l - 1];
             for copy in 0..layout.copies {
@@ -57,7 +74,7 @@ pub fn backward_block<T: Scalar>(
                 let inputs = View::rows(&hidden[copy * layer.inputs..], rows, layer.inputs, hidden_width);
                 if narrow {
                     let delta = View::rows(&delta[copy * layer.outputs..], rows, layer.outputs, width);
-                    let out = ViewMut::rows(&mut gradient[range], layer.outputs, layer.inputs, layer.inputs);
+                    let out = ViewMut::rows(gradient.at(range), layer.outputs, layer.inputs, layer.inputs);
                     multiply(out, delta.transposed(), inputs, false);
                     continue;
                 }
@@ -71,7 +88,7 @@ pub fn backward_block<T: Scalar>(
                     weights: &parameters[range.clone()],
                 };
                 let out = ViewMut::rows(&mut below[copy * layer.inputs..], rows, layer.inputs, hidden_width);
-                part.multiply(&mut gradient[range], out);
+                part.multiply(gradient.at(range), out);
             }
             if narrow {
                 through_layer_and_rectifier(layout, layer, parameters, delta, hidden, scale, below);
@@ -83,7 +100,7 @@ pub fn backward_block<T: Scalar>(
             }
         }
         if let Some(corrections) = &corrections {
-            corrections.apply_to_weights(layer, parameters, gradient);
+            corrections.apply_to_weights(layer, parameters, &mut gradient);
         }
     }
 }
@@ -143,10 +160,10 @@ impl<T: Scalar> Corrections<T> {
         }
     }
 
-    fn apply_to_weights(&self, layer: &Layer, parameters: &[T], gradient: &mut [T]) {
+    fn apply_to_weights(&self, layer: &Layer, parameters: &[T], gradient: &mut Gradient<'_, T>) {
         for (copy, along) in self.along_weights.iter().enumerate() {
             let range = layer.weights_of(copy);
-            let rows = gradient[range.clone()].chunks_exact_mut(layer.inputs);
+            let rows = gradient.at(range.clone()).chunks_exact_mut(layer.inputs);
             for ((gradient, weights), &factor) in rows.zip(parameters[range].chunks_exact(layer.inputs)).zip(along) {
                 for (g, &w) in gradient.iter_mut().zip(weights) {
                     *g -= factor * w;

@@ -1,26 +1,37 @@
 //! The forward pass over one block of rows: layers, rectifiers, dropout.
 
-use cmrm::Scalar;
+use cmrm::{Matrix, Scalar, SparseMatrix};
 
 use super::config::Head;
 use super::cosine::{normalise, weight_norms};
 use super::layout::Layout;
 use super::network::Dropout;
+use super::sparse_layer::{Weights, add_product};
 use crate::matmul::{View, ViewMut, multiply};
 use crate::stop::Stop;
 
+/// What the first layer reads. Sparse rows bring the weights in the form that the whole batch reads them in.
+#[derive(Clone, Copy)]
+pub(super) enum Input<'a, T> {
+    Dense(Matrix<'a, T>),
+    Sparse(SparseMatrix<'a, T>, Weights<'a, T>),
+}
+
 /// Outputs of every layer for one block of rows. `activations[l]` is `[rows, width]`. Once somebody asks to stop, what is
 /// left of them is not computed.
-pub fn forward_block<T: Scalar>(
+pub(super) fn forward_block<T: Scalar>(
     layout: &Layout,
     parameters: &[T],
-    x: &[T],
+    x: Input<'_, T>,
     first_row: usize,
     dropout: Option<Dropout>,
     activations: &mut [&mut [T]],
     stop: &Stop,
 ) {
-    let rows = x.len() / layout.inputs();
+    let rows = match x {
+        Input::Dense(x) => x.rows(),
+        Input::Sparse(x, _) => x.rows(),
+    };
     let last = layout.layers.len() - 1;
     for (l, layer) in layout.layers.iter().enumerate() {
         if stop.is_requested() {
@@ -38,9 +49,14 @@ pub fn forward_block<T: Scalar>(
         }
         if l == 0 {
             // One product for all copies: a single read of the rows.
-            let weights = View::rows(&parameters[layer.weights()], width, layer.inputs, layer.inputs);
-            let x = View::rows(x, rows, layer.inputs, layer.inputs);
-            multiply(ViewMut::rows(out, rows, width, width), x, weights.transposed(), layer.bias);
+            match x {
+                Input::Dense(x) => {
+                    let weights = View::rows(&parameters[layer.weights()], width, layer.inputs, layer.inputs);
+                    let x = View::rows(x.values(), rows, layer.inputs, layer.inputs);
+                    multiply(ViewMut::rows(out, rows, width, width), x, weights.transposed(), layer.bias);
+                }
+                Input::Sparse(x, weights) => add_product(out, width, x, weights),
+            }
         } else {
             let input_width = layout.layers[l - 1].width();
             for copy in 0..layout.copies {
@@ -60,13 +76,13 @@ pub fn forward_block<T: Scalar>(
             for copy in 0..layout.copies {
                 let inverse = weight_norms(layer, &parameters[layer.weights_of(copy)]);
                 let out = &mut out[copy * layer.outputs..];
-                if l == 0 {
-                    normalise(layer, &inverse, x, layer.inputs, rows, out, width);
-                } else {
-                    let input_width = layout.layers[l - 1].width();
-                    let hidden = &before[l - 1][copy * layer.inputs..];
-                    normalise(layer, &inverse, hidden, input_width, rows, out, width);
-                }
+                // Networks whose cosines are of sparse rows are refused.
+                let (hidden, stride) = match (l.checked_sub(1), x) {
+                    (Some(below), _) => (&before[below][copy * layer.inputs..], layout.layers[below].width()),
+                    (None, Input::Dense(x)) => (x.values(), layer.inputs),
+                    (None, Input::Sparse(..)) => continue,
+                };
+                normalise(layer, &inverse, hidden, stride, rows, out, width);
             }
         }
     }

@@ -12,6 +12,7 @@ mod init;
 mod layout;
 mod narrow_layer;
 mod network;
+mod sparse_layer;
 
 pub use config::{Head, Init, ModelConfig};
 pub use layout::{Layer, Layout};

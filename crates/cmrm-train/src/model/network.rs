@@ -1,17 +1,20 @@
 //! A network of several copies: its parameters, and the passes over a batch, cut into blocks that threads share.
 
-use cmrm::Scalar;
+use std::ops::Range;
+
 use cmrm::error::check_length;
+use cmrm::{Rows, Scalar, SparseRows};
 use rayon::prelude::*;
 
-use super::backward::backward_block;
-use super::config::ModelConfig;
-use super::forward::forward_block;
+use super::backward::{Gradient, backward_block};
+use super::config::{Head, ModelConfig};
+use super::forward::{Input, forward_block};
 use super::init::initialise;
 use super::layout::Layout;
+use super::sparse_layer::{self, Weights};
 use crate::aligned::Aligned;
 use crate::checked::Checked;
-use crate::error::Result;
+use crate::error::{Result, dense_only};
 use crate::stop::Stop;
 
 /// Fewest rows in a block; smaller batches are one block and stay on one thread. Up to sixteen times as many rows are cut
@@ -52,8 +55,12 @@ pub struct Workspace<T> {
     pub(super) activations: Vec<Aligned<T>>,
     /// Gradients by the outputs of each layer.
     pub(super) deltas: Vec<Aligned<T>>,
-    /// Gradients by the parameters, one a block.
+    /// Gradients by the parameters, one a block; without the weights of a first layer on sparse rows.
     pub(super) partials: Vec<Aligned<T>>,
+    /// The weights of a first layer on sparse rows, or their gradient, input by input.
+    turned: Aligned<T>,
+    /// The columns of sparse rows, as rows, if all passes are over the same.
+    columns: Option<SparseRows<T>>,
     rows: usize,
     /// Ends a pass early.
     stop: Stop,
@@ -65,7 +72,16 @@ impl<T: Scalar> Workspace<T> {
         self.stop = stop;
     }
 
-    fn resize(&mut self, layout: &Layout, rows: usize, backward: bool) {
+    /// From now on all backward passes are over these rows: what they need of sparse ones is found once.
+    pub fn keep_columns_of(&mut self, x: Rows<'_, T>) {
+        self.columns = match x {
+            Rows::Dense(_) => None,
+            Rows::Sparse(x) => Some(x.transposed()),
+        };
+    }
+
+    fn resize(&mut self, layout: &Layout, x: Rows<'_, T>, backward: bool) {
+        let rows = x.rows();
         self.rows = rows;
         self.activations.resize_with(layout.layers.len(), Aligned::default);
         self.deltas.resize_with(layout.layers.len(), Aligned::default);
@@ -79,7 +95,7 @@ impl<T: Scalar> Workspace<T> {
         if backward && blocks > 1 {
             self.partials.resize_with(blocks, Aligned::default);
             for partial in &mut self.partials {
-                partial.resize(layout.parameters());
+                partial.resize(layout.parameters() - summed_by_columns(layout, x));
             }
         }
     }
@@ -151,53 +167,100 @@ impl<T: Scalar> Network<T> {
     }
 
     /// Outputs of all copies for rows of features, into the workspace. With `backward`, space for gradients is made.
-    pub fn forward(&self, x: &[T], dropout: Option<Dropout>, backward: bool, work: &mut Workspace<T>) -> Result<()> {
-        let inputs = self.layout.inputs();
-        let rows = x.len() / inputs;
-        check_length("numbers in the rows of features", rows * inputs, x.len())?;
-        work.resize(&self.layout, rows, backward);
-        let block = block_rows(rows);
-        let mut tasks: Vec<ForwardTask<'_, T>> = x
-            .chunks(block * inputs)
-            .enumerate()
-            .map(|(b, x)| ForwardTask { first_row: b * block, x, activations: Vec::new() })
-            .collect();
-        for (layer, activations) in self.layout.layers.iter().zip(&mut work.activations) {
+    pub fn forward<'x>(
+        &self,
+        x: impl Into<Rows<'x, T>>,
+        dropout: Option<Dropout>,
+        backward: bool,
+        work: &mut Workspace<T>,
+    ) -> Result<()>
+    where
+        T: 'x,
+    {
+        self.forward_rows(x.into(), dropout, backward, work)
+    }
+
+    /// Refuses rows of another width, and cosines of sparse rows.
+    pub(crate) fn check_rows(&self, x: Rows<'_, T>) -> Result<()> {
+        check_length("features of a row against the model's inputs", self.layout.inputs(), x.columns())?;
+        if self.layout.head == Head::Cosine && self.layout.layers.len() == 1 {
+            dense_only("a cosine classifier without hidden layers", x)?;
+        }
+        Ok(())
+    }
+
+    fn forward_rows(
+        &self,
+        x: Rows<'_, T>,
+        dropout: Option<Dropout>,
+        backward: bool,
+        work: &mut Workspace<T>,
+    ) -> Result<()> {
+        self.check_rows(x)?;
+        work.resize(&self.layout, x, backward);
+        let Workspace { activations, turned, stop, .. } = work;
+        let block = block_rows(x.rows());
+        let blocks = blocks_of(x.rows(), block);
+        let task = |first_row, x| ForwardTask { first_row, x, activations: Vec::new() };
+        let mut tasks: Vec<ForwardTask<'_, T>> = match x {
+            Rows::Dense(x) => blocks.map(|rows| task(rows.start, Input::Dense(x.slice(rows)))).collect(),
+            Rows::Sparse(x) => {
+                let first = &self.layout.layers[0];
+                let weights = Weights::of(&self.parameters[first.weights()], first.width(), x, turned);
+                blocks.map(|rows| task(rows.start, Input::Sparse(x.slice(rows), weights))).collect()
+            }
+        };
+        for (layer, activations) in self.layout.layers.iter().zip(activations) {
             for (task, chunk) in tasks.iter_mut().zip(activations.chunks_mut(block * layer.width())) {
                 task.activations.push(chunk);
             }
         }
         spread(tasks, |mut task| {
             let ForwardTask { first_row, x, activations } = &mut task;
-            forward_block(&self.layout, &self.parameters, x, *first_row, dropout, activations, &work.stop);
+            forward_block(&self.layout, &self.parameters, *x, *first_row, dropout, activations, stop);
         });
-        work.stop.check()
+        stop.check()
     }
 
     /// Gradient of the parameters into `gradient`, from the gradient by the outputs that
     /// [`Workspace::outputs_and_delta`] was filled with after [`Network::forward`] with the same `x` and `dropout`.
-    pub fn backward(
+    pub fn backward<'x>(
         &self,
-        x: &[T],
+        x: impl Into<Rows<'x, T>>,
+        dropout: Option<Dropout>,
+        work: &mut Workspace<T>,
+        gradient: &mut [T],
+    ) -> Result<()>
+    where
+        T: 'x,
+    {
+        self.backward_rows(x.into(), dropout, work, gradient)
+    }
+
+    fn backward_rows(
+        &self,
+        x: Rows<'_, T>,
         dropout: Option<Dropout>,
         work: &mut Workspace<T>,
         gradient: &mut [T],
     ) -> Result<()> {
-        let inputs = self.layout.inputs();
-        check_length("numbers in the rows of features", work.rows * inputs, x.len())?;
+        self.check_rows(x)?;
+        check_length("rows of the backward pass", work.rows, x.rows())?;
         check_length("gradient against parameters", self.parameters.len(), gradient.len())?;
         let block = block_rows(work.rows);
         let keep = dropout.map_or(1.0, |d| 1.0 - d.rate);
-        let Workspace { activations, deltas, partials, stop, .. } = work;
+        let Workspace { activations, deltas, partials, turned, columns, stop, .. } = work;
+        let first = summed_by_columns(&self.layout, x);
+        let (by_columns, gradient) = gradient.split_at_mut(first);
         // A single block writes where the sum would be.
-        let single = x.len() <= block * inputs;
+        let single = x.rows() <= block;
         let targets: Vec<&mut [T]> =
             if single { vec![&mut *gradient] } else { partials.iter_mut().map(|partial| &mut **partial).collect() };
-        let mut tasks: Vec<BackwardTask<'_, T>> = x
-            .chunks(block * inputs)
-            .zip(targets)
-            .map(|(x, gradient)| BackwardTask { x, gradient, activations: Vec::new(), deltas: Vec::new() })
-            .collect();
+        let task = |(rows, values)| {
+            let gradient = Gradient { values, first };
+            BackwardTask { x: x.slice(rows), gradient, activations: Vec::new(), deltas: Vec::new() }
+        };
+        let mut tasks: Vec<BackwardTask<'_, T>> = blocks_of(x.rows(), block).zip(targets).map(task).collect();
         for ((layer, activations), deltas) in self.layout.layers.iter().zip(activations.iter()).zip(deltas.iter_mut()) {
             let size = block * layer.width();
             for ((task, a), d) in tasks.iter_mut().zip(activations.chunks(size)).zip(deltas.chunks_mut(size)) {
@@ -207,29 +270,55 @@ impl<T: Scalar> Network<T> {
         }
         // Backwards: the rows that the forward pass read last are still in the cache.
         tasks.reverse();
-        spread(tasks, |mut task| {
-            let BackwardTask { x, gradient, activations, deltas } = &mut task;
-            backward_block(&self.layout, &self.parameters, x, keep, activations, deltas, gradient, stop);
+        spread(tasks, |task| {
+            let BackwardTask { x, gradient, activations, mut deltas } = task;
+            backward_block(&self.layout, &self.parameters, x, keep, &activations, &mut deltas, gradient, stop);
         });
         stop.check()?;
         if !single {
             add_up(partials, gradient);
         }
+        if let Rows::Sparse(x) = x {
+            let found;
+            let columns = match columns {
+                Some(columns) if (columns.width(), columns.kept()) == (x.rows(), x.kept()) => columns,
+                _ => {
+                    found = x.transposed();
+                    &found
+                }
+            };
+            let shared = if single { None } else { Some(turned) };
+            sparse_layer::gradient(by_columns, self.layout.layers[0].width(), columns.view(), &deltas[0], shared);
+        }
         Ok(())
     }
+}
+
+/// How many of the first parameters have their gradient summed over the columns of sparse rows rather than in blocks of
+/// rows: the weights of the first layer. A block's share of them would be as large as all of them.
+fn summed_by_columns<T: Copy>(layout: &Layout, x: Rows<'_, T>) -> usize {
+    match x {
+        Rows::Dense(_) => 0,
+        Rows::Sparse(_) => layout.layers[0].weights().end,
+    }
+}
+
+/// So many rows in blocks.
+fn blocks_of(rows: usize, block: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows).step_by(block).map(move |first| first..(first + block).min(rows))
 }
 
 /// One block of a forward pass.
 struct ForwardTask<'a, T> {
     first_row: usize,
-    x: &'a [T],
+    x: Input<'a, T>,
     activations: Vec<&'a mut [T]>,
 }
 
 /// One block of a backward pass.
 struct BackwardTask<'a, T> {
-    x: &'a [T],
-    gradient: &'a mut [T],
+    x: Rows<'a, T>,
+    gradient: Gradient<'a, T>,
     activations: Vec<&'a [T]>,
     deltas: Vec<&'a mut [T]>,
 }

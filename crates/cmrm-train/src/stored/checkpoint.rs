@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use cmrm::Scalar;
 use cmrm::envelope::{FrozenFilter, RowMemory};
 use cmrm::error::{check_labels, check_length};
+use cmrm::{Rows, Scalar};
 use serde::{Deserialize, Serialize};
 
 use super::tensors::TensorFile;
@@ -281,8 +281,14 @@ fn fingerprint<T: Scalar>(trainer: &Trainer<'_, T>) -> u64 {
     }
     let x = trainer.train.x;
     for row in [0, x.rows() - 1] {
-        for value in x.row(row) {
-            mix(value.to_f64().to_bits());
+        match x {
+            Rows::Dense(matrix) => matrix.row(row).iter().for_each(|value| mix(value.to_f64().to_bits())),
+            Rows::Sparse(matrix) => {
+                for (column, value) in matrix.row(row).iter() {
+                    mix(column as u64);
+                    mix(value.to_f64().to_bits());
+                }
+            }
         }
     }
     hash

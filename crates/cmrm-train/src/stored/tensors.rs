@@ -62,6 +62,11 @@ impl TensorFile {
         Err(refuse(format!("tensor '{name}'"), format!("has type {:?}, expected {dtype:?}", tensor.dtype)))
     }
 
+    /// Whether there is a tensor of this name.
+    pub fn holds(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
     /// Numbers by name, and their shape.
     pub fn take<T: Scalar>(&self, name: &str) -> Result<(Vec<T>, &[usize])> {
         let tensor = self.get(name, dtype_of::<T>())?;

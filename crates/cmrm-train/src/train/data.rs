@@ -1,7 +1,7 @@
 //! Training rows with their observed labels, checked before training, and their weights.
 
 use cmrm::error::{check_labels, check_length, check_row_weights};
-use cmrm::{Error as MethodError, Matrix, Scalar};
+use cmrm::{Error as MethodError, Rows, Scalar, SparseMatrix};
 
 use super::config::ClassWeights;
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::error::Result;
 #[derive(Debug, Clone, Copy)]
 pub struct Examples<'a, T> {
     /// Features.
-    pub x: Matrix<'a, T>,
+    pub x: Rows<'a, T>,
     /// Observed labels.
     pub labels: &'a [u32],
     /// Weights of the rows; all one if absent.
@@ -19,8 +19,8 @@ pub struct Examples<'a, T> {
 
 impl<'a, T: Scalar> Examples<'a, T> {
     /// Rows without weights.
-    pub fn new(x: Matrix<'a, T>, labels: &'a [u32]) -> Self {
-        Examples { x, labels, row_weights: None }
+    pub fn new(x: impl Into<Rows<'a, T>>, labels: &'a [u32]) -> Self {
+        Examples { x: x.into(), labels, row_weights: None }
     }
 
     /// Number of rows.
@@ -36,11 +36,7 @@ impl<'a, T: Scalar> Examples<'a, T> {
         check_length("labels against rows of features", self.rows(), self.labels.len())?;
         check_labels(self.labels, classes)?;
         check_row_weights(self.row_weights, self.rows())?;
-        if let Some(at) = first_non_finite(self.x.values()) {
-            let (row, column) = (at / self.x.columns(), at % self.x.columns());
-            return Err(MethodError::non_finite("feature", row, column, self.x.values()[at].to_f64()).into());
-        }
-        Ok(())
+        check_finite(self.x)
     }
 
     /// Observed count of every class.
@@ -75,6 +71,29 @@ impl<'a, T: Scalar> Examples<'a, T> {
         check_row_weights(Some(&weights), self.rows())?;
         Ok(Some(weights))
     }
+}
+
+/// Refuses features that are not finite, by row and column.
+pub(crate) fn check_finite<T: Scalar>(x: Rows<'_, T>) -> Result<()> {
+    let Some(at) = first_non_finite(x.values()) else { return Ok(()) };
+    let (row, column) = match x {
+        Rows::Dense(matrix) => (at / matrix.columns(), at % matrix.columns()),
+        Rows::Sparse(matrix) => place_of(matrix, at),
+    };
+    Err(MethodError::non_finite("feature", row, column, x.values()[at].to_f64()).into())
+}
+
+/// Row and column of the number at `at` among those that are kept.
+fn place_of<T: Copy>(matrix: SparseMatrix<'_, T>, at: usize) -> (usize, usize) {
+    let mut before = 0;
+    for (row, kept) in matrix.iter_rows().enumerate() {
+        if let Some(&column) = kept.columns.get(at - before) {
+            return (row, column as usize);
+        }
+        before += kept.columns.len();
+    }
+    // There are as many places as numbers.
+    (matrix.rows(), 0)
 }
 
 /// Where the first number stands that is not finite. Whole pieces are tested before single numbers: that vectorises.

@@ -1,7 +1,7 @@
 //! The two ways parameters move, behind one face.
 
-use cmrm::Scalar;
 use cmrm::error::check_length;
+use cmrm::{Rows, Scalar};
 
 use super::full_batch::FullBatch;
 use super::stochastic::Stochastic;
@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::optim::{Optimiser, Snapshot};
 
 /// L-BFGS on fewer rows is not stopped within an iteration: that is quick, and to keep the memory of L-BFGS, some twenty
-/// times the parameters, would take a good part of the same time.
+/// times the parameters, would take a good part of the same time. Sparse rows count as the dense ones that would hold as
+/// many numbers.
 const LEAST_ROWS_TO_STOP: usize = 2048;
 
 /// How the parameters move.
@@ -65,9 +66,10 @@ impl<T: Scalar> Engine<T> {
             }
         }
     }
-    /// The state of all arms, to come back to if the next epoch on so many rows is stopped; nothing where it is not to be
+    /// The state of all arms, to come back to if the next epoch on these rows is stopped; nothing where it is not to be
     /// stopped.
-    pub fn before_epoch(&self, rows: usize) -> Option<Vec<ArmBefore<T>>> {
+    pub fn before_epoch(&self, x: Rows<'_, T>) -> Option<Vec<ArmBefore<T>>> {
+        let rows = x.values().len() / x.columns();
         let arms = match self {
             Engine::Stochastic(engine) => engine.optimisers.len(),
             Engine::FullBatch(engine) if rows >= LEAST_ROWS_TO_STOP => engine.arms.len(),

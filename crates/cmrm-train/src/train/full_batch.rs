@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use cmrm::Scalar;
 use cmrm::envelope::{FrozenFilter, RowMemory};
 use cmrm::loss::l2_penalty;
+use cmrm::{Rows, Scalar};
 
 use super::arm::ArmState;
 use super::diverged::{Place, explain};
@@ -66,8 +66,9 @@ impl<T: Scalar> FullBatch<T> {
         let mut sums = vec![EpochSums::default(); run.arms.len()];
         let targets = Targets { labels: run.train.labels, row_weights: run.weights, identities: None };
         let preconditioner = self.preconditioner.get_or_insert_with(|| {
+            self.work.keep_columns_of(run.train.x);
             let arm = self.arms.first().filter(|_| self.config.precondition)?;
-            preconditioner_of(arm.network.layout(), run.train.x.values(), run.weights, run.config.l2).map(Arc::new)
+            preconditioner_of(arm.network.layout(), run.train.x, run.weights, run.config.l2).map(Arc::new)
         });
         for (copy, arm) in self.arms.iter_mut().enumerate() {
             let state = &mut run.states[copy];
@@ -84,7 +85,7 @@ impl<T: Scalar> FullBatch<T> {
                     arm.lbfgs.refresh();
                 }
                 if state.has_filter() {
-                    freeze_filter(arm, state, &mut self.work, run.train.x.values(), targets)?;
+                    freeze_filter(arm, state, &mut self.work, run.train.x, targets)?;
                 }
             }
             if let Some(preconditioner) = preconditioner {
@@ -92,7 +93,7 @@ impl<T: Scalar> FullBatch<T> {
             }
             let on = arm.rounds > 0;
             state.scratch.seen.clear();
-            let x = run.train.x.values();
+            let x = run.train.x;
             let mut outcome = ArmOutcome::default();
             let mut parameters = arm.network.parameters().to_vec();
             let (network, work) = (&mut arm.network, &mut self.work);
@@ -129,7 +130,7 @@ fn freeze_filter<T: Scalar>(
     arm: &FullBatchArm<T>,
     state: &mut ArmState<T>,
     work: &mut Workspace<T>,
-    x: &[T],
+    x: Rows<'_, T>,
     targets: Targets<'_, T>,
 ) -> Result<()> {
     state.memory = None;
@@ -144,13 +145,13 @@ fn freeze_filter<T: Scalar>(
 /// What the rows tell of the curvature of a linear model's loss. A cosine classifier is not linear in its weights.
 fn preconditioner_of<T: Scalar>(
     layout: &Layout,
-    x: &[T],
+    x: Rows<'_, T>,
     row_weights: Option<&[T]>,
     l2: f64,
 ) -> Option<Preconditioner<T>> {
     match &layout.layers[..] {
         [layer] if layout.head != Head::Cosine => {
-            Preconditioner::of_rows(x, row_weights, layer.inputs, layer.outputs, layer.bias, l2)
+            Preconditioner::of_rows(x, row_weights, layer.outputs, layer.bias, l2)
         }
         _ => None,
     }

@@ -20,6 +20,7 @@ mod trainer;
 pub use arm::{Arm, Term};
 pub use config::{CheckedTraining, ClassWeights, Method, Selection, TrainConfig};
 pub use data::Examples;
+pub(crate) use data::check_finite;
 pub use epoch::EpochStats;
 pub use record::RowRecord;
 pub(crate) use selection::Best;

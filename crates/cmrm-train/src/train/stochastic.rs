@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use cmrm::Scalar;
 use cmrm::loss::l2_penalty;
 use cmrm::rng::Rng;
+use cmrm::{Matrix, Rows, Scalar, SparseRows};
 
 use super::arm::{Arm, ArmState};
 use super::config::TrainConfig;
@@ -42,6 +42,8 @@ pub(crate) struct Stochastic<T> {
 #[derive(Debug)]
 struct Gathered<T> {
     x: Aligned<T>,
+    /// The features of sparse rows, instead of `x`.
+    sparse: Option<SparseRows<T>>,
     labels: Vec<u32>,
     weights: Vec<T>,
     identities: Vec<u32>,
@@ -107,7 +109,7 @@ impl<T: Scalar> Stochastic<T> {
                 sum.learning_rate = lr;
             }
             if order.is_empty() {
-                let (x, labels) = (run.train.x.values(), run.train.labels);
+                let (x, labels) = (run.train.x, run.train.labels);
                 let identities: Vec<u32> = (0..rows as u32).collect();
                 let targets = Targets { labels, row_weights: run.weights, identities: Some(&identities) };
                 self.step(&mut run, batch, step, lr, x, targets, &mut sums)?;
@@ -117,7 +119,8 @@ impl<T: Scalar> Stochastic<T> {
                 let row_weights = run.weights.map(|_| &gathered.weights[..]);
                 let identities = Some(&gathered.identities[..]);
                 let targets = Targets { labels: &gathered.labels, row_weights, identities };
-                let done = self.step(&mut run, batch, step, lr, &gathered.x, targets, &mut sums);
+                let x = gathered.rows(run.train.x.columns())?;
+                let done = self.step(&mut run, batch, step, lr, x, targets, &mut sums);
                 self.batch = gathered;
                 done?;
             }
@@ -138,7 +141,7 @@ impl<T: Scalar> Stochastic<T> {
         batch: usize,
         step: u64,
         lr: f64,
-        x: &[T],
+        x: Rows<'_, T>,
         targets: Targets<'_, T>,
         sums: &mut [EpochSums],
     ) -> Result<()> {
@@ -181,7 +184,13 @@ impl<T: Scalar> Stochastic<T> {
 
 impl<T> Default for Gathered<T> {
     fn default() -> Self {
-        Gathered { x: Aligned::default(), labels: Vec::new(), weights: Vec::new(), identities: Vec::new() }
+        Gathered {
+            x: Aligned::default(),
+            sparse: None,
+            labels: Vec::new(),
+            weights: Vec::new(),
+            identities: Vec::new(),
+        }
     }
 }
 
@@ -191,14 +200,25 @@ impl<T: Scalar> Gathered<T> {
         self.weights.clear();
         self.identities.clear();
         self.identities.extend(rows.iter().map(|&row| row as u32));
-        let width = train.x.columns();
-        self.x.resize(rows.len() * width);
-        for (to, &row) in self.x.chunks_exact_mut(width).zip(rows) {
-            to.copy_from_slice(train.x.row(row));
-            self.labels.push(train.labels[row]);
+        self.labels.extend(rows.iter().map(|&row| train.labels[row]));
+        match train.x {
+            Rows::Dense(x) => {
+                self.x.resize(rows.len() * x.columns());
+                for (to, &row) in self.x.chunks_exact_mut(x.columns()).zip(rows) {
+                    to.copy_from_slice(x.row(row));
+                }
+            }
+            Rows::Sparse(x) => self.sparse = Some(x.gather(rows)),
         }
         if let Some(weights) = weights {
             self.weights.extend(rows.iter().map(|&row| weights[row]));
+        }
+    }
+
+    fn rows(&self, width: usize) -> Result<Rows<'_, T>> {
+        match &self.sparse {
+            None => Ok(Matrix::new(&self.x, width)?.into()),
+            Some(rows) => Ok(rows.view().into()),
         }
     }
 }

@@ -140,6 +140,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
         let states = arms.iter().map(state).collect::<Result<Vec<_>>>()?;
         let seeds: Vec<u64> = arms.iter().map(|arm| arm.seed.unwrap_or(config.seed)).collect();
         let network = Network::new(&model, train.x.columns(), classes, &seeds)?;
+        network.check_rows(train.x)?;
         let engine = match method {
             CheckedMethod::Stochastic { optimiser, schedule, batch_rows } => {
                 Engine::Stochastic(Box::new(Stochastic::new(network, optimiser, schedule, batch_rows)))
@@ -247,7 +248,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
     pub fn run(&mut self, observer: &mut dyn Observer<T>) -> Result<()> {
         let stop = observer.stop();
         while !self.has_ended() && !stop.as_ref().is_some_and(Stop::is_requested) {
-            let before = stop.as_ref().and_then(|_| self.engine.before_epoch(self.train.rows()));
+            let before = stop.as_ref().and_then(|_| self.engine.before_epoch(self.train.x));
             let memories: Vec<_> = match &before {
                 Some(_) => self.states.iter().map(|state| state.memory.clone()).collect(),
                 None => Vec::new(),

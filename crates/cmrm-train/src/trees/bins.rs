@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use cmrm::Matrix;
+use cmrm::Rows;
 use cmrm::error::check_length;
 use rayon::prelude::*;
 
 use super::codes::{Codes, TOGETHER};
 use super::columns::{TreeColumn, TreeColumns};
 use crate::error::Result;
+use crate::train::check_finite;
 
 /// Most bins of a column; one code more says that the value is missing.
 pub(crate) const MOST_BINS: usize = 255;
@@ -81,14 +82,15 @@ fn bins_of(padded: &[f32; CODES], values: [f32; TOGETHER]) -> [u8; TOGETHER] {
 
 impl Bins {
     /// Cuts the columns of `x`: between neighbouring values where there are few, else so that bins hold about as many rows.
-    /// Rows of weight zero decide nothing.
-    pub fn learn(x: Matrix<'_, f32>, columns: &TreeColumns, weights: Option<&[f32]>) -> Result<Self> {
+    /// Rows of weight zero decide nothing. Of sparse rows the fullest columns are cut ([`TreeColumns::fullest`]).
+    pub fn learn<'x>(x: impl Into<Rows<'x, f32>>, columns: &TreeColumns, weights: Option<&[f32]>) -> Result<Self> {
+        Bins::learn_of(x.into(), columns, weights)
+    }
+
+    fn learn_of(x: Rows<'_, f32>, columns: &TreeColumns, weights: Option<&[f32]>) -> Result<Self> {
         columns.check()?;
         columns.check_width(x)?;
-        if let Some(at) = x.values().iter().position(|value| !value.is_finite()) {
-            let (row, column) = (at / x.columns(), at % x.columns());
-            return Err(cmrm::Error::non_finite("feature", row, column, f64::from(x.values()[at])).into());
-        }
+        check_finite(x)?;
         if let Some(weights) = weights {
             check_length("row weights against rows", x.rows(), weights.len())?;
         }
@@ -96,8 +98,22 @@ impl Bins {
         // Every so manieth row: as good as a draw unless rows come in a rhythm, and the same for every column.
         let step = counted.len().div_ceil(SAMPLE).max(1);
         let sample: Vec<usize> = counted.into_iter().step_by(step).collect();
-        let cuts = columns.columns().par_iter().map(|column| cut(column, x, &sample)).collect();
-        Ok(Bins { columns: columns.clone(), cuts })
+        let columns = columns.fullest(x)?;
+        let cuts = match x {
+            Rows::Dense(x) => {
+                let of_rows = |column: &TreeColumn| cut(column, sample.iter().map(|&row| column.value(x.row(row))));
+                columns.columns().par_iter().map(of_rows).collect()
+            }
+            Rows::Sparse(x) => {
+                let by_column = x.transposed();
+                let of_column = |column: &TreeColumn| {
+                    let values = column.values(by_column.view(), x.rows());
+                    cut(column, sample.iter().map(|&row| values[row]))
+                };
+                columns.columns().par_iter().map(of_column).collect()
+            }
+        };
+        Ok(Bins { columns, cuts })
     }
 
     /// The columns that are cut.
@@ -111,18 +127,31 @@ impl Bins {
     }
 
     /// The codes of rows, which may be others than those the bins were learned on.
-    pub fn codes(&self, x: Matrix<'_, f32>) -> Result<Codes> {
+    pub fn codes<'x>(&self, x: impl Into<Rows<'x, f32>>) -> Result<Codes> {
+        self.codes_of(x.into())
+    }
+
+    fn codes_of(&self, x: Rows<'_, f32>) -> Result<Codes> {
         self.columns.check_width(x)?;
         let padded: Vec<[f32; CODES]> = self.cuts.iter().map(ColumnBins::padded).collect();
-        Ok(Codes::of(x, self.cuts.len(), |column, rows| {
-            let place = &self.columns.columns()[column];
-            self.cuts[column].codes(&padded[column], rows.map(|row| place.value(row)))
-        }))
+        let codes = |column: usize, values| self.cuts[column].codes(&padded[column], values);
+        let columns = self.columns.columns();
+        Ok(match x {
+            Rows::Dense(x) => {
+                Codes::of(x, columns.len(), |column, rows| codes(column, rows.map(|row| columns[column].value(row))))
+            }
+            Rows::Sparse(x) => {
+                let by_column = x.transposed();
+                let values = |column: usize| columns[column].values(by_column.view(), x.rows());
+                Codes::of_columns(x.rows(), columns.len(), values, codes)
+            }
+        })
     }
 }
 
-fn cut(column: &TreeColumn, x: Matrix<'_, f32>, sample: &[usize]) -> ColumnBins {
-    let values = sample.iter().map(|&row| column.value(x.row(row))).filter(|value| !value.is_nan());
+/// The bins of a column with these values.
+fn cut(column: &TreeColumn, values: impl Iterator<Item = f32>) -> ColumnBins {
+    let values = values.filter(|value| !value.is_nan());
     if column.levels() > 0 {
         return name_bins(column.levels(), values);
     }
@@ -191,6 +220,7 @@ fn name_bins(levels: usize, values: impl Iterator<Item = f32>) -> ColumnBins {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cmrm::Matrix;
     use proptest::prelude::*;
 
     proptest! {

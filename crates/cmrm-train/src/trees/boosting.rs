@@ -1,6 +1,6 @@
 //! Gradient boosting on histograms: a model, and how it is used.
 
-use cmrm::Matrix;
+use cmrm::Rows;
 use cmrm::error::check_parameter;
 use cmrm::scores::softmax;
 use rayon::prelude::*;
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::TreeColumns;
 use super::objective::outputs;
+use super::sparse_columns::Reader;
 use super::tree::Trees;
 use super::wide::with_wide_vectors;
 use crate::checked::Checked;
@@ -121,14 +122,17 @@ impl Boosting {
     }
 
     /// Logits, `[rows, classes]`. Of two classes the first has zero.
-    pub fn logits(&self, x: Matrix<'_, f32>) -> Result<Vec<f32>> {
-        self.trees.columns.check_width(x)?;
+    pub fn logits<'x>(&self, x: impl Into<Rows<'x, f32>>) -> Result<Vec<f32>> {
+        self.logits_of(x.into())
+    }
+
+    fn logits_of(&self, x: Rows<'_, f32>) -> Result<Vec<f32>> {
+        let reader = Reader::new(&self.trees.columns, x)?;
         let width = self.start.len();
         let mut logits = vec![0.0; x.rows() * self.classes];
-        let blocks =
-            logits.par_chunks_mut(BLOCK_ROWS * self.classes).zip(x.values().par_chunks(BLOCK_ROWS * x.columns()));
-        blocks.for_each(|(logits, features)| {
-            let values = self.trees.columns.read(features);
+        logits.par_chunks_mut(BLOCK_ROWS * self.classes).enumerate().for_each(|(block, logits)| {
+            let first = block * BLOCK_ROWS;
+            let values = reader.read(x.slice(first..first + logits.len() / self.classes));
             let mut sums: Vec<f32> =
                 self.start.iter().copied().cycle().take(logits.len() / self.classes * width).collect();
             for tree in 0..self.trees.len() {
@@ -141,7 +145,7 @@ impl Boosting {
     }
 
     /// Probabilities, `[rows, classes]`.
-    pub fn probabilities(&self, x: Matrix<'_, f32>) -> Result<Vec<f32>> {
+    pub fn probabilities<'x>(&self, x: impl Into<Rows<'x, f32>>) -> Result<Vec<f32>> {
         let mut values = self.logits(x)?;
         to_probabilities(&mut values, self.classes);
         Ok(values)

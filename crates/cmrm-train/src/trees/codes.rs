@@ -1,5 +1,7 @@
 //! The bins of all rows, one byte a column.
 
+use std::ops::Range;
+
 use cmrm::Matrix;
 use rayon::prelude::*;
 
@@ -42,9 +44,7 @@ impl Codes {
         code: impl Fn(usize, &[&[f32]; TOGETHER]) -> [u8; TOGETHER] + Sync,
     ) -> Self {
         let rows = x.rows();
-        let count = columns.div_ceil(MOST_WIDTH).max(BLOCKS.min(columns));
-        let blocks = (0..count).map(|block| {
-            let (first, end) = (block * columns / count, (block + 1) * columns / count);
+        let blocks = block_columns(columns).map(|Range { start: first, end }| {
             let width = end - first;
             let mut codes = vec![0; rows * width];
             codes.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, codes)| {
@@ -61,7 +61,35 @@ impl Codes {
             });
             CodeBlock { first, width, codes }
         });
-        let blocks: Vec<CodeBlock> = blocks.collect();
+        Codes::from_blocks(rows, columns, blocks.collect())
+    }
+
+    /// The codes of rows that are read column by column; `code` gives those of a few values of a column.
+    pub(crate) fn of_columns(
+        rows: usize,
+        columns: usize,
+        values: impl Fn(usize) -> Vec<f32> + Sync,
+        code: impl Fn(usize, [f32; TOGETHER]) -> [u8; TOGETHER] + Sync,
+    ) -> Self {
+        let ranges: Vec<Range<usize>> = block_columns(columns).collect();
+        let blocks = ranges.into_par_iter().map(|Range { start: first, end }| {
+            let width = end - first;
+            let mut codes = vec![0; rows * width];
+            for column in first..end {
+                let values = values(column);
+                let groups = codes.chunks_mut(TOGETHER * width).zip(values.chunks(TOGETHER));
+                for (codes, values) in groups {
+                    let found = code(column, std::array::from_fn(|at| values[at.min(values.len() - 1)]));
+                    let places = codes[column - first..].iter_mut().step_by(width);
+                    places.zip(found).for_each(|(place, code)| *place = code);
+                }
+            }
+            CodeBlock { first, width, codes }
+        });
+        Codes::from_blocks(rows, columns, blocks.collect())
+    }
+
+    fn from_blocks(rows: usize, columns: usize, blocks: Vec<CodeBlock>) -> Self {
         let place = |(index, block): (usize, &CodeBlock)| (0..block.width as u32).map(move |at| (index as u32, at));
         let places = blocks.iter().enumerate().flat_map(place).collect();
         Codes { rows, columns, blocks, places }
@@ -112,6 +140,12 @@ impl Codes {
         };
         (0..self.columns).into_par_iter().map(column).collect()
     }
+}
+
+/// The columns of every block.
+fn block_columns(columns: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = columns.div_ceil(MOST_WIDTH).max(BLOCKS.min(columns));
+    (0..count).map(move |block| block * columns / count..(block + 1) * columns / count)
 }
 
 #[cfg(test)]

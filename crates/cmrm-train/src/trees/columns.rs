@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use cmrm::Matrix;
+use cmrm::Rows;
 use cmrm::error::{check_length, check_parameter};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 
 /// A feature of a one-hot block counts as set above this.
-const SET: f32 = 0.5;
+pub(super) const SET: f32 = 0.5;
 
 /// One column of a table as trees read it, and the features of the prepared matrix that hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ impl TreeColumns {
     }
 
     /// Refuses rows of another width.
-    pub(crate) fn check_width(&self, x: Matrix<'_, f32>) -> Result<()> {
+    pub(crate) fn check_width(&self, x: Rows<'_, f32>) -> Result<()> {
         Ok(check_length("features of a row against those the trees read", self.width, x.columns())?)
     }
 

@@ -1,11 +1,12 @@
 //! A random forest: a model, and how it is used.
 
-use cmrm::Matrix;
+use cmrm::Rows;
 use cmrm::error::check_parameter;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::columns::TreeColumns;
+use super::sparse_columns::Reader;
 use super::tree::Trees;
 use crate::checked::Checked;
 use crate::error::Result;
@@ -109,13 +110,17 @@ impl Forest {
     }
 
     /// Probabilities, `[rows, classes]`.
-    pub fn probabilities(&self, x: Matrix<'_, f32>) -> Result<Vec<f32>> {
-        self.trees.columns.check_width(x)?;
+    pub fn probabilities<'x>(&self, x: impl Into<Rows<'x, f32>>) -> Result<Vec<f32>> {
+        self.probabilities_of(x.into())
+    }
+
+    fn probabilities_of(&self, x: Rows<'_, f32>) -> Result<Vec<f32>> {
+        let reader = Reader::new(&self.trees.columns, x)?;
         let classes = self.classes;
         let mut sums = vec![0.0; x.rows() * classes];
-        let blocks = sums.par_chunks_mut(BLOCK_ROWS * classes).zip(x.values().par_chunks(BLOCK_ROWS * x.columns()));
-        blocks.for_each(|(sums, features)| {
-            let values = self.trees.columns.read(features);
+        sums.par_chunks_mut(BLOCK_ROWS * classes).enumerate().for_each(|(block, sums)| {
+            let first = block * BLOCK_ROWS;
+            let values = reader.read(x.slice(first..first + sums.len() / classes));
             for tree in 0..self.trees.len() {
                 self.trees.walk(tree, &values, |row, leaf| {
                     vote(leaf, &self.shares, &mut sums[row * classes..][..classes]);

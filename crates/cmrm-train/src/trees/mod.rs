@@ -2,7 +2,7 @@
 //!
 //! Both read the features that the other models read, as [`TreeColumns`] says: numbers, missing or not, and names. [`Bins`]
 //! cuts every column into at most 255 bins, and training sees nothing but the [`Codes`] of the rows; a trained model compares
-//! features with thresholds and needs no bins.
+//! features with thresholds and needs no bins. Of sparse rows they read the fullest columns ([`TreeColumns::fullest`]).
 //!
 //! ```
 //! use cmrm::Matrix;
@@ -37,6 +37,7 @@ mod grow;
 mod grown;
 mod histogram;
 mod objective;
+mod sparse_columns;
 mod split;
 mod stored;
 mod tree;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use cmrm::Matrix;
 use cmrm::criterion::{Criterion, Ensemble};
 use cmrm::error::{check_length, check_parameter};
 use cmrm::scores::most_likely;
+use cmrm::{Matrix, OwnedRows};
 
 use super::choice::{Standing, standings};
 use super::{Folds, Setting, Trial};
@@ -133,11 +133,10 @@ fn run_fold(
     progress: &mut dyn Progress,
 ) -> Result<Vec<Trial>> {
     let stop = progress.stop().unwrap_or_default();
-    let width = data.x.columns();
-    let train = Rows::gather(&data, &folds.training(fold));
-    let held = Rows::gather(&data, &folds.held(fold));
-    let witnesses = Rows::gather(&data, folds.witnesses());
-    let held_x = Matrix::new(&held.x, width)?;
+    let train = Gathered::gather(&data, &folds.training(fold));
+    let held = Gathered::gather(&data, &folds.held(fold));
+    let witnesses = Gathered::gather(&data, folds.witnesses());
+    let held_x = held.x.view()?;
     // Probabilities of the held rows and classes of the witnesses, or why there are none.
     type Judged = std::result::Result<(Vec<f32>, Vec<u32>), String>;
     let mut judged: Vec<Option<Judged>> = vec![None; active.len()];
@@ -149,7 +148,7 @@ fn run_fold(
         let arms = group
             .iter()
             .map(|&a| crate::train::Arm { name: settings[active[a]].name.clone(), ..settings[active[a]].arm.clone() });
-        let mut trainer = Trainer::new(shared.clone(), arms.collect(), classes, train.examples(width)?, None)?;
+        let mut trainer = Trainer::new(shared.clone(), arms.collect(), classes, train.examples()?, None)?;
         let mut watch = Watch { progress: &mut *progress, broken: false };
         match trainer.run(&mut watch) {
             Ok(()) => {}
@@ -167,7 +166,7 @@ fn run_fold(
         }
         stop.check()?;
         for (&a, trained) in group.iter().zip(trainer.finish()?) {
-            let witness = if witnesses.labels.is_empty() { Vec::new() } else { witnesses.predict(&trained, width)? };
+            let witness = if witnesses.labels.is_empty() { Vec::new() } else { witnesses.predict(&trained)? };
             judged[a] = Some(Ok((trained.model.probabilities_unless(held_x, &stop)?, witness)));
         }
     }
@@ -200,28 +199,28 @@ fn run_fold(
 }
 
 /// Rows side by side.
-struct Rows {
-    x: Vec<f32>,
+struct Gathered {
+    x: OwnedRows<f32>,
     labels: Vec<u32>,
     weights: Option<Vec<f32>>,
 }
 
-impl Rows {
+impl Gathered {
     fn gather(data: &Examples<'_, f32>, rows: &[usize]) -> Self {
-        Rows {
-            x: rows.iter().flat_map(|&row| data.x.row(row).iter().copied()).collect(),
+        Gathered {
+            x: data.x.gather(rows),
             labels: rows.iter().map(|&row| data.labels[row]).collect(),
             weights: data.row_weights.map(|weights| rows.iter().map(|&row| weights[row]).collect()),
         }
     }
 
-    fn examples(&self, width: usize) -> Result<Examples<'_, f32>> {
-        let examples = Examples::new(Matrix::new(&self.x, width)?, &self.labels);
+    fn examples(&self) -> Result<Examples<'_, f32>> {
+        let examples = Examples::new(self.x.view()?, &self.labels);
         Ok(Examples { row_weights: self.weights.as_deref(), ..examples })
     }
 
-    fn predict(&self, trained: &Trained<f32>, width: usize) -> Result<Vec<u32>> {
-        trained.model.predict(Matrix::new(&self.x, width)?)
+    fn predict(&self, trained: &Trained<f32>) -> Result<Vec<u32>> {
+        trained.model.predict(self.x.view()?)
     }
 }
 

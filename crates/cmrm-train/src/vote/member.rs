@@ -1,6 +1,6 @@
 //! One copy of a learner.
 
-use cmrm::Matrix;
+use cmrm::Rows;
 
 use crate::error::Result;
 use crate::kernel::KernelMachine;
@@ -48,7 +48,8 @@ impl Member {
     }
 
     /// Probabilities, `[rows, classes]`.
-    pub fn probabilities(&self, x: Matrix<'_, f32>, stop: &Stop) -> Result<Vec<f32>> {
+    pub fn probabilities<'x>(&self, x: impl Into<Rows<'x, f32>>, stop: &Stop) -> Result<Vec<f32>> {
+        let x = x.into();
         match self {
             Member::Network(model) => model.probabilities_unless(x, stop),
             Member::Kernel(machine) => machine.probabilities(x, stop),

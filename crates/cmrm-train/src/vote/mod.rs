@@ -11,8 +11,8 @@ pub use choice::{Chosen, brier_score, choose};
 pub use member::Member;
 pub use predictor::Predictor;
 
-use cmrm::Matrix;
 use cmrm::error::check_parameter;
+use cmrm::{Matrix, OwnedRows, Rows};
 
 use crate::error::Result;
 use crate::stop::Stop;
@@ -88,26 +88,23 @@ impl Vote {
     }
 
     /// Hands the probabilities of the rows to `take`, some rows at a time and in order.
-    pub fn each_probabilities(
+    pub fn each_probabilities<'x>(
         &self,
-        x: Matrix<'_, f32>,
+        x: impl Into<Rows<'x, f32>>,
         stop: &Stop,
         mut take: impl FnMut(Matrix<'_, f32>),
     ) -> Result<()> {
+        let x = x.into();
         cmrm::error::check_length("features of a row against the model's inputs", self.inputs, x.columns())?;
-        let (mut sums, mut mean, mut scaled) = (Vec::new(), Vec::new(), Vec::new());
-        for chunk in x.values().chunks(CHUNK_ROWS * self.inputs) {
-            let rows = Matrix::new(chunk, self.inputs)?;
+        let (mut sums, mut mean) = (Vec::new(), Vec::new());
+        for first in (0..x.rows()).step_by(CHUNK_ROWS) {
+            let rows = x.slice(first..(first + CHUNK_ROWS).min(x.rows()));
             sums.clear();
             sums.resize(rows.rows() * self.classes, 0.0);
             for voter in &self.voters {
-                let rows = match &voter.scales {
-                    Some(scales) => {
-                        scaled.clear();
-                        scaled.extend_from_slice(chunk);
-                        scale_features(&mut scaled, scales);
-                        Matrix::new(&scaled, self.inputs)?
-                    }
+                let scaled = voter.scales.as_ref().map(|scales| scaled(rows, scales));
+                let rows = match &scaled {
+                    Some(scaled) => scaled.view()?,
                     None => rows,
                 };
                 mean.clear();
@@ -128,7 +125,24 @@ impl Vote {
     }
 }
 
-/// Multiplies the features of all rows by their scales.
+/// The rows with their features multiplied by `scales`, one for each column.
+pub fn scaled(rows: Rows<'_, f32>, scales: &[f32]) -> OwnedRows<f32> {
+    match rows {
+        Rows::Dense(matrix) => {
+            let mut values = matrix.values().to_vec();
+            scale_features(&mut values, scales);
+            OwnedRows::Dense { values, width: matrix.columns() }
+        }
+        Rows::Sparse(matrix) => {
+            let mut owned = matrix.to_rows();
+            let columns = matrix.iter_rows().flat_map(|row| row.columns);
+            owned.values_mut().iter_mut().zip(columns).for_each(|(value, &column)| *value *= scales[column as usize]);
+            OwnedRows::Sparse(owned)
+        }
+    }
+}
+
+/// Multiplies the features of dense rows by their scales.
 pub fn scale_features(rows: &mut [f32], scales: &[f32]) {
     for row in rows.chunks_exact_mut(scales.len()) {
         row.iter_mut().zip(scales).for_each(|(value, scale)| *value *= scale);

@@ -1,7 +1,7 @@
 //! What a fit leaves to predict with: one network, or a vote.
 
-use cmrm::Matrix;
 use cmrm::scores::most_likely;
+use cmrm::{Matrix, Rows};
 
 use super::Vote;
 use crate::error::Result;
@@ -50,14 +50,21 @@ impl Predictor {
     }
 
     /// Probabilities, `[rows, classes]`, or [`crate::Error::Stopped`] soon after somebody asks to stop.
-    pub fn probabilities(&self, x: Matrix<'_, f32>, stop: &Stop) -> Result<Vec<f32>> {
+    pub fn probabilities<'x>(&self, x: impl Into<Rows<'x, f32>>, stop: &Stop) -> Result<Vec<f32>> {
+        let x = x.into();
         let mut values = Vec::with_capacity(x.rows() * self.classes());
         self.each_probabilities(x, stop, |chunk| values.extend_from_slice(chunk.values()))?;
         Ok(values)
     }
 
     /// Hands the probabilities of the rows to `take`, some rows at a time and in order.
-    pub fn each_probabilities(&self, x: Matrix<'_, f32>, stop: &Stop, take: impl FnMut(Matrix<'_, f32>)) -> Result<()> {
+    pub fn each_probabilities<'x>(
+        &self,
+        x: impl Into<Rows<'x, f32>>,
+        stop: &Stop,
+        take: impl FnMut(Matrix<'_, f32>),
+    ) -> Result<()> {
+        let x = x.into();
         match self {
             Predictor::Network(model) => model.each_probabilities_unless(x, stop, take),
             Predictor::Vote(vote) => vote.each_probabilities(x, stop, take),
@@ -65,7 +72,7 @@ impl Predictor {
     }
 
     /// Scaled logits, `[rows, classes]`; of a vote the logarithms of its probabilities.
-    pub fn logits(&self, x: Matrix<'_, f32>, stop: &Stop) -> Result<Vec<f32>> {
+    pub fn logits<'x>(&self, x: impl Into<Rows<'x, f32>>, stop: &Stop) -> Result<Vec<f32>> {
         match self {
             Predictor::Network(model) => model.logits_unless(x, stop),
             Predictor::Vote(_) => {
@@ -76,7 +83,7 @@ impl Predictor {
     }
 
     /// The most likely class of each row (lowest index on ties).
-    pub fn predict(&self, x: Matrix<'_, f32>) -> Result<Vec<u32>> {
+    pub fn predict<'x>(&self, x: impl Into<Rows<'x, f32>>) -> Result<Vec<u32>> {
         let probabilities = self.probabilities(x, &Stop::default())?;
         Ok(probabilities.chunks_exact(self.classes()).map(most_likely).collect())
     }

@@ -22,6 +22,7 @@
 
 mod config;
 mod entropy;
+mod evidence;
 mod groups;
 mod joint;
 mod kernel;
@@ -36,6 +37,7 @@ mod source;
 mod table;
 
 pub use config::{AuditConfig, AuditOptions, Filter, MarginConfig, MarginFilter, MarginOptions, ScoreMethod};
+pub use evidence::Evidence;
 pub use joint::NoiseEstimate;
 pub use margins::{rank_confidences, rank_margins};
 pub use pairs::PairCounts;

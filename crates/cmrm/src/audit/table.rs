@@ -4,6 +4,7 @@ use super::groups::Groups;
 use super::joint::NoiseEstimate;
 use super::lowest::{ascending, positions};
 use super::pairs::PairCounts;
+use crate::error::{Result, check_labels, check_length};
 
 /// One entry a row in every list; rows in the order of the data.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +38,17 @@ impl Audit {
     /// Number of issues.
     pub fn issue_count(&self) -> usize {
         self.is_label_issue.iter().filter(|&&issue| issue).count()
+    }
+
+    /// Takes all flags back, of an audit of these labels; scores and ranks stay.
+    pub fn flag_none(&mut self, labels: &[u32]) -> Result<()> {
+        check_length("labels against rows of the audit", self.rows(), labels.len())?;
+        check_labels(labels, self.suggestions.classes())?;
+        self.is_label_issue.fill(false);
+        self.suggested_label.copy_from_slice(labels);
+        let groups = Groups::new(labels, self.suggestions.classes());
+        self.suggestions = PairCounts::count(&groups, labels, None);
+        Ok(())
     }
 
     /// The issues, most suspicious first.

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::error::{Error, Result, check_length};
 use crate::matrix::Matrix;
+use crate::rows::Rows;
 
 /// A kind of noise with its parameters.
 ///
@@ -101,7 +102,7 @@ pub struct NoiseContext<'a> {
     /// Which classes belong together, where the data says so.
     pub superclasses: Option<&'a Superclasses>,
     /// The features, a row per label, where there are any.
-    pub features: Option<Matrix<'a, f32>>,
+    pub features: Option<Rows<'a, f32>>,
 }
 
 impl<'a> NoiseContext<'a> {
@@ -116,8 +117,8 @@ impl<'a> NoiseContext<'a> {
     }
 
     /// Adds the features.
-    pub fn with_features(self, features: Matrix<'a, f32>) -> Self {
-        NoiseContext { features: Some(features), ..self }
+    pub fn with_features(self, features: impl Into<Rows<'a, f32>>) -> Self {
+        NoiseContext { features: Some(features.into()), ..self }
     }
 }
 

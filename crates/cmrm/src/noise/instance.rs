@@ -4,6 +4,8 @@ use super::{NoisyLabels, Rate, STREAM, check_input, check_two_classes};
 use crate::error::{Error, Result, check_length};
 use crate::matrix::Matrix;
 use crate::rng::Rng;
+use crate::rows::Rows;
+use crate::sparse::SparseMatrix;
 
 /// Size of the random projection: one direction says how easily a row is mislabelled, the others as what.
 const DIRECTIONS: usize = 16;
@@ -18,19 +20,25 @@ const DIRECTIONS: usize = 16;
 /// - New label: every class has a Gaussian vector `c_k` of 15 numbers with variance 1/15; the label is drawn from the
 ///   softmax of `h_i[1..]·c_k` over the classes other than the row's own. Rows alike in features go wrong alike.
 ///
-/// Features that do not vary leave a uniform choice. Cost: `16·n·d` multiplications and `16·n` numbers of memory.
-pub fn instance_dependent<T: Copy + Into<f64>>(
+/// Features that do not vary leave a uniform choice. Cost: `16·n·d` multiplications, of sparse rows sixteen for each number that
+/// is kept, and `16·n` numbers of memory.
+pub fn instance_dependent<'a, T: Copy + Into<f64> + 'a>(
     labels: &[u32],
     classes: usize,
-    features: Matrix<'_, T>,
+    features: impl Into<Rows<'a, T>>,
     rate: Rate,
     seed: u64,
 ) -> Result<NoisyLabels> {
     check_input(labels, classes)?;
     check_two_classes(labels, classes, rate)?;
+    let features = features.into();
     check_length("rows of features for the labels", labels.len(), features.rows())?;
     let mut rng = Rng::new(seed, STREAM);
-    let projected = project(features, &mut rng)?;
+    let mut projected = match features {
+        Rows::Dense(features) => project(features, &mut rng)?,
+        Rows::Sparse(features) => project_sparse(features, &mut rng)?,
+    };
+    standardise_directions(&mut projected);
     let prototypes: Vec<f64> = (0..classes * (DIRECTIONS - 1)).map(|_| rng.normal()).collect();
 
     let mut by_readiness: Vec<(f64, usize)> =
@@ -47,7 +55,7 @@ pub fn instance_dependent<T: Copy + Into<f64>>(
     Ok(NoisyLabels { labels: noisy, flipped })
 }
 
-/// Projections of the standardised features, standardised over the rows; `DIRECTIONS` numbers a row.
+/// Projections of the standardised features; `DIRECTIONS` numbers a row.
 fn project<T: Copy + Into<f64>>(features: Matrix<'_, T>, rng: &mut Rng) -> Result<Vec<f64>> {
     let columns = features.columns();
     // Dividing by the largest magnitude first keeps sums and squares of any finite features finite.
@@ -91,7 +99,40 @@ fn project<T: Copy + Into<f64>>(features: Matrix<'_, T>, rng: &mut Rng) -> Resul
             }
         }
     }
-    standardise_directions(&mut projected);
+    Ok(projected)
+}
+
+/// The same of sparse rows, but for what all rows have in common, which the standardisation of the directions takes off: the
+/// projection of the means.
+fn project_sparse<T: Copy + Into<f64>>(features: SparseMatrix<'_, T>, rng: &mut Rng) -> Result<Vec<f64>> {
+    let mut largest = vec![0.0f64; features.columns()];
+    for (row, values) in features.iter_rows().enumerate() {
+        for (column, value) in values.iter() {
+            let value: f64 = value.into();
+            if !value.is_finite() {
+                return Err(Error::non_finite("feature", row, column, value));
+            }
+            largest[column] = largest[column].max(value.abs());
+        }
+    }
+    let rows = features.rows() as f64;
+    let (mut mean, mut square) = (vec![0.0; features.columns()], vec![0.0; features.columns()]);
+    // A number that is kept is not zero, and neither is the largest of its column; if it is after all, it counts nothing.
+    let scaled = |column: usize, value: T| if largest[column] > 0.0 { value.into() / largest[column] } else { 0.0 };
+    for (column, value) in features.iter_rows().flat_map(|row| row.iter()) {
+        mean[column] += scaled(column, value) / rows;
+        square[column] += scaled(column, value).powi(2) / rows;
+    }
+    let directions: Vec<f64> = (0..features.columns() * DIRECTIONS).map(|_| rng.normal()).collect();
+    let mut projected = vec![0.0; features.rows() * DIRECTIONS];
+    for (values, h) in features.iter_rows().zip(projected.chunks_exact_mut(DIRECTIONS)) {
+        for (column, value) in values.iter() {
+            let standard = scaled(column, value) * inverse_deviation(square[column] - mean[column].powi(2));
+            for (h, d) in h.iter_mut().zip(&directions[column * DIRECTIONS..]) {
+                *h += standard * d;
+            }
+        }
+    }
     Ok(projected)
 }
 

@@ -37,7 +37,7 @@ fn measure(loaded: &Loaded, seed: u64) -> Result<[f64; 5]> {
     let (train, classes) = (fit.rows().train.data.clone(), fit.rows().train.data.classes.len());
     let outcome = fit.run(&mut Silent)?;
     let (test, _) = outcome.rows.test.as_ref().ok_or("no test rows")?;
-    let weighed = outcome.envelope_arm()?.model.predict(test.matrix()?)?;
+    let weighed = outcome.envelope_arm()?.model.predict(test.x()?)?;
     let mut plain = CrossEntropy::new(&train.labels, classes, None)?;
     let [long, short] = boost(&train, test, &mut plain, seed)?;
     let envelope_config = Preset::Robust.config(&LossConfig::CrossEntropy);
@@ -51,12 +51,12 @@ fn measure(loaded: &Loaded, seed: u64) -> Result<[f64; 5]> {
 
 /// Accuracy after all rounds, and after fewer.
 fn boost(train: &Dataset, test: &Dataset, objective: &mut dyn BoostingObjective, seed: u64) -> Result<[f64; 2]> {
-    let bins = Bins::learn(train.matrix()?, &TreeColumns::numbers(train.width()), None)?;
-    let codes = bins.codes(train.matrix()?)?;
+    let bins = Bins::learn(train.x()?, &TreeColumns::numbers(train.width()), None)?;
+    let codes = bins.codes(train.x()?)?;
     let config = BoostingConfig { rounds: ROUNDS, seed, ..BoostingConfig::default() };
     let mut model = Boosting::fit(&bins, &codes, objective, &config, None, &Stop::default())?.model;
     let right = |model: &Boosting| -> Result<f64> {
-        let said = model.probabilities(test.matrix()?)?;
+        let said = model.probabilities(test.x()?)?;
         let predicted = said.chunks_exact(model.classes()).map(cmrm::scores::most_likely).collect::<Vec<u32>>();
         Ok(accuracy(&predicted, &test.labels)?)
     };

@@ -71,6 +71,10 @@ struct Problem<'a> {
 }
 
 impl Problem<'_> {
+    fn rows(&self) -> cmrm_train::Result<Matrix<'_, f32>> {
+        Ok(Matrix::new(self.x, self.width)?)
+    }
+
     /// The loss at every evaluation, in their order.
     fn losses(&self, preconditioned: bool) -> Result<Vec<f64>> {
         let mut network = Network::<f32>::new(&ModelConfig::linear().validate()?, self.width, self.classes, &[0])?;
@@ -84,18 +88,18 @@ impl Problem<'_> {
         };
         let mut state = LbfgsState::new(config.validate()?, parameters.len());
         if preconditioned {
-            let preconditioner = Preconditioner::of_rows(self.x, None, self.width, self.classes, layer.bias, self.l2);
+            let preconditioner = Preconditioner::of_rows(self.rows()?, None, self.classes, layer.bias, self.l2);
             state.use_preconditioner(Arc::new(preconditioner.ok_or("too few rows for so many features")?))?;
         }
         let (mut work, mut scratch) = (Workspace::default(), Scratch::default());
         let mut losses = Vec::new();
         let mut objective = |point: &[f32], gradient: &mut [f32]| {
             network.parameters_mut().copy_from_slice(point);
-            network.forward(self.x, None, true, &mut work)?;
+            network.forward(self.rows()?, None, true, &mut work)?;
             let (outputs, delta) = work.outputs_and_delta();
             let batch = Batch::new(Matrix::new(outputs, self.classes)?, self.labels);
             let base = Objective::base(CrossEntropy).evaluate(&batch, delta, &mut scratch)?.base;
-            network.backward(self.x, None, &mut work, gradient)?;
+            network.backward(self.rows()?, None, &mut work, gradient)?;
             let weights = layer.weights();
             let loss = base + l2_penalty(&point[weights.clone()], self.l2, &mut gradient[weights]);
             losses.push(loss);

@@ -65,5 +65,5 @@ fn measure(loaded: &Loaded, seed: u64) -> Result<[f64; 7]> {
 fn judge(voters: Vec<Voter>, outcome: &FitOutcome) -> Result<f64> {
     let (test, _) = outcome.rows.test.as_ref().ok_or("no test rows")?;
     let vote = Predictor::Vote(Vote::new(voters)?);
-    Ok(accuracy(&vote.predict(test.matrix()?)?, &test.labels)?)
+    Ok(accuracy(&vote.predict(test.x()?)?, &test.labels)?)
 }

@@ -33,8 +33,8 @@ impl Probed {
         let features = Features::Array(features);
         let all: Vec<usize> = (0..rows).collect();
         let (scale, _) = Preprocess::fit(&features, &all, &PreprocessOptions::default())?;
-        let train = scale.transform(&features)?.values;
-        let test = scale.transform(&Features::Array(array(&folder.join(&files.test))?))?.values;
+        let train = scale.transform(&features)?.rows.values().to_vec();
+        let test = scale.transform(&Features::Array(array(&folder.join(&files.test))?))?.rows.values().to_vec();
         if scale.width() != width {
             return Err(Error::Unknown(format!("{}: a feature is constant", files.train[0])));
         }
@@ -85,9 +85,7 @@ fn check(path: &Path, found: usize, expected: usize) -> Result<()> {
 fn array(path: &Path) -> Result<Array> {
     match read(&Source::file(path), &ReadOptions::default())?.features {
         Features::Array(array) => Ok(array),
-        Features::Table(_) => {
-            Err(Error::Stored { path: path.to_owned(), reason: "a table, expected an array of features".into() })
-        }
+        _ => Err(Error::Stored { path: path.to_owned(), reason: "a table, expected an array of features".into() }),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::guess::with_point;
 use super::{CsvFile, Records};
 use crate::dataset::{Features, Input};
 use crate::error::{Error, Problem, Result};
@@ -28,7 +27,7 @@ impl CsvChunks {
         let file = self.file.clone();
         let first_row = self.records.row;
         let mut builders: Vec<Option<ColumnBuilder>> =
-            file.plan.columns.iter().map(|kind| kind.flatten().map(ColumnBuilder::new)).collect();
+            (0..file.plan.names.len()).map(|at| file.plan.builder(at)).collect();
         let mut rows = 0;
         while rows < self.rows {
             if !self.records.advance(&file)? {
@@ -38,16 +37,9 @@ impl CsvChunks {
             self.records.check_width(builders.len(), file.dialect.delimiter)?;
             for (column, (cell, builder)) in self.records.cells().zip(&mut builders).enumerate() {
                 let Some(builder) = builder else { continue };
-                if file.is_missing(cell) {
-                    builder.push_missing();
-                    continue;
-                }
-                let comma = file.options.text.decimal_comma && builder.kind() == Kind::Numeric;
-                if !builder.push_text(&with_point(cell, comma)) {
-                    let problem = Problem::NotOfKind { text: cell.to_string(), kind: builder.kind() };
-                    return Err(self.records.place(Error::new(problem)).in_column(&*file.plan.names[column]).way_out(
-                        "correct the cell, or state the column's kind (numeric, boolean, categorical, date or ignore)",
-                    ));
+                if !file.plan.push(column, builder, cell, &file.options.text) {
+                    let error = not_of_kind(cell, builder.kind());
+                    return Err(self.records.place(error).in_column(&*file.plan.names[column]));
                 }
             }
             rows += 1;
@@ -83,4 +75,10 @@ impl Iterator for CsvChunks {
             }
         }
     }
+}
+
+/// The error for a cell that does not fit its column.
+pub(in crate::read) fn not_of_kind(cell: &str, kind: Kind) -> Error {
+    Error::new(Problem::NotOfKind { text: cell.to_string(), kind })
+        .way_out("correct the cell, or state the column's kind (numeric, boolean, categorical, date, text or ignore)")
 }

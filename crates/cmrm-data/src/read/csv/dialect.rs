@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use super::super::{ReadOptions, Source, TextOptions};
 use super::sample::Sample;
 use crate::error::{Error, Problem, Result};
-use crate::table::{date, parse_boolean};
+use crate::table::date::{self, DateOrder};
+use crate::table::number::{self, Decimal};
+use crate::table::parse_boolean;
 
 /// Delimiters that are tried, best first where two fit equally well; the space is last.
 const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
@@ -105,7 +107,8 @@ impl Dialect {
     }
 }
 
-fn refuse_other_encodings(sample: &[u8]) -> Result<()> {
+/// Refuses text in UTF-16, which starts with a mark of its own.
+pub(in crate::read) fn refuse_other_encodings(sample: &[u8]) -> Result<()> {
     if sample.starts_with(&[0xff, 0xfe]) || sample.starts_with(&[0xfe, 0xff]) {
         return Err(Error::new(Problem::NotUtf8 { byte: 0 }).way_out("the file is UTF-16: save it as UTF-8"));
     }
@@ -142,8 +145,11 @@ fn detect_delimiter(dialect: &Dialect, sample: &[u8], whole: bool) -> u8 {
 /// Whether the first record names columns rather than being one of the rows.
 fn detect_header(records: &[Vec<String>], missing: &[String]) -> bool {
     let Some((first, rest)) = records.split_first() else { return false };
-    let typed =
-        |cell: &str| cell.parse::<f64>().is_ok() || parse_boolean(cell).is_some() || date::parse(cell).is_some();
+    let is_number =
+        |cell: &str| [Decimal::Point, Decimal::Comma].iter().any(|&mark| number::parse(cell, mark).is_some());
+    // Columns are called `y` and `t`, though cells of those letters may mean yes and true.
+    let is_boolean = |cell: &str| cell.len() > 1 && parse_boolean(cell).is_some();
+    let typed = |cell: &str| is_number(cell) || is_boolean(cell) || date::parse_in(cell, DateOrder::DayFirst).is_some();
     let absent = |cell: &str| missing.iter().any(|token| token == cell);
     let counted = |start: usize| {
         let typed = first.iter().filter(|cell| typed(cell));

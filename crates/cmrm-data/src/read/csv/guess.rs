@@ -1,55 +1,32 @@
 //! The first pass: what each column's cells have in common.
 
+use std::collections::HashMap;
+
 use super::{CsvFile, Records};
 use crate::error::Result;
-use crate::table::{Kind, date, parse_boolean, parse_number};
+use crate::table::Guess;
 
-/// What a column may still be after the cells seen so far.
-#[derive(Debug, Clone)]
-pub(super) struct Guess {
-    numeric: bool,
-    boolean: bool,
-    date: bool,
-    cells: u64,
-}
-
-impl Guess {
-    /// The kind that fits every cell. A column with no cell at all counts as numbers, and is dropped as constant.
-    pub(super) fn kind(&self) -> Kind {
-        match self {
-            Guess { cells: 0, .. } | Guess { numeric: true, .. } => Kind::Numeric,
-            Guess { boolean: true, .. } => Kind::Boolean,
-            Guess { date: true, .. } => Kind::Date,
-            _ => Kind::Categorical,
-        }
+/// Passes over the whole file and goes on with what is known of its columns. Ragged rows and bytes that are not UTF-8 are
+/// found here.
+pub(super) fn look(file: &CsvFile, known: &mut HashMap<String, Guess>) -> Result<()> {
+    let names = &file.plan.names;
+    let guess = |(at, name): (usize, &String)| {
+        file.plan.is_open(at).then(|| known.remove(name).unwrap_or_else(|| Guess::new(name)))
+    };
+    let mut guesses: Vec<Option<Guess>> = names.iter().enumerate().map(guess).collect();
+    if guesses.iter().all(Option::is_none) {
+        return Ok(());
     }
-}
-
-/// Passes over the whole file. Ragged rows and bytes that are not UTF-8 are found here.
-pub(super) fn guess_kinds(file: &CsvFile) -> Result<Vec<Guess>> {
-    let open = Guess { numeric: true, boolean: true, date: true, cells: 0 };
-    let mut guesses = vec![open; file.plan.names.len()];
     let mut records = Records::open(file)?;
-    let comma = file.options.text.decimal_comma;
     while records.advance(file)? {
-        records.check_width(file.plan.names.len(), file.dialect.delimiter)?;
-        for ((guess, cell), column) in guesses.iter_mut().zip(records.cells()).zip(&file.plan.columns) {
-            if column.is_none() {
-                continue;
+        records.check_width(names.len(), file.dialect.delimiter)?;
+        for (guess, cell) in guesses.iter_mut().zip(records.cells()) {
+            if let Some(guess) = guess.as_mut().filter(|_| !file.options.text.is_missing(cell)) {
+                guess.add(cell);
             }
-            if file.is_missing(cell) {
-                continue;
-            }
-            guess.cells += 1;
-            guess.numeric = guess.numeric && parse_number(&with_point(cell, comma)).is_some();
-            guess.boolean = guess.boolean && parse_boolean(cell).is_some();
-            guess.date = guess.date && date::parse(cell).is_some();
         }
     }
-    Ok(guesses)
-}
-
-/// A number written with a decimal comma, written with a point.
-pub(super) fn with_point(cell: &str, decimal_comma: bool) -> std::borrow::Cow<'_, str> {
-    if decimal_comma && cell.contains(',') { cell.replacen(',', ".", 1).into() } else { cell.into() }
+    let found = names.iter().cloned().zip(guesses);
+    known.extend(found.filter_map(|(name, guess)| Some((name, guess?))));
+    Ok(())
 }

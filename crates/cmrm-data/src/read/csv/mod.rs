@@ -11,8 +11,12 @@ mod sample;
 mod utf8;
 
 pub use chunks::CsvChunks;
+pub(in crate::read) use chunks::not_of_kind;
 pub use dialect::Dialect;
+pub(in crate::read) use dialect::refuse_other_encodings;
+pub(in crate::read) use utf8::not_utf8;
 
+use std::collections::HashMap;
 use std::io::BufRead;
 use std::sync::Arc;
 
@@ -21,7 +25,7 @@ use super::limits::MAX_ROW_BYTES;
 use super::options::Plan;
 use super::{ReadOptions, Source};
 use crate::error::{Error, Result};
-use crate::table::{Kind, made_up_name, refuse_duplicates};
+use crate::table::{Guess, Kind, made_up_name, refuse_duplicates};
 
 /// A text file whose dialect, header and columns are known.
 pub struct CsvFile {
@@ -34,26 +38,41 @@ pub struct CsvFile {
 impl CsvFile {
     /// Detects dialect and header, settles the columns' names and, in a pass over the file, their kinds.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
-        Self::open_unnamed_errors(source, options).map_err(|error| error.in_file(source.name()))
+        let mut files = Self::open_all(std::slice::from_ref(source), options)?;
+        files.pop().ok_or_else(|| Error::internal("one file was opened and none came back"))
     }
 
-    fn open_unnamed_errors(source: &Source, options: &ReadOptions) -> Result<Self> {
+    /// The same for files that belong together: a column's kind fits its cells in all of them. A column that not all of
+    /// them have is left to the caller.
+    pub(crate) fn open_all(sources: &[Source], options: &ReadOptions) -> Result<Vec<Self>> {
+        let mut guesses: HashMap<String, Guess> = HashMap::new();
+        let mut files = Vec::with_capacity(sources.len());
+        for source in sources {
+            let guessed = Self::prepare(source, options).and_then(|file| {
+                guess::look(&file, &mut guesses)?;
+                Ok(file)
+            });
+            files.push(guessed.map_err(|error| error.in_file(source.name()))?);
+        }
+        for file in &mut files {
+            for at in 0..file.plan.names.len() {
+                if let Some(guess) = guesses.get(&file.plan.names[at]) {
+                    file.plan.settle(at, guess);
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// Everything but the kinds that are still open.
+    fn prepare(source: &Source, options: &ReadOptions) -> Result<Self> {
         let (dialect, first) = Dialect::detect(source, options)?;
         let names = match dialect.header {
             true => header_names(&first)?,
             false => (0..first.len()).map(made_up_name).collect(),
         };
         let plan = options.plan(names, !dialect.header)?;
-        let mut file = CsvFile { source: source.clone(), options: options.clone(), dialect, plan };
-        if file.plan.columns.contains(&Some(None)) {
-            let guesses = guess::guess_kinds(&file)?;
-            for (column, guess) in file.plan.columns.iter_mut().zip(&guesses) {
-                if *column == Some(None) {
-                    *column = Some(Some(guess.kind()));
-                }
-            }
-        }
-        Ok(file)
+        Ok(CsvFile { source: source.clone(), options: options.clone(), dialect, plan })
     }
 
     /// How the file is written.
@@ -68,17 +87,12 @@ impl CsvFile {
 
     /// The kind of each column that is read, by name.
     pub fn kinds(&self) -> Vec<(&str, Kind)> {
-        let columns = self.plan.names.iter().zip(&self.plan.columns);
-        columns.filter_map(|(name, kind)| Some((name.as_str(), (*kind)??))).collect()
+        self.plan.kinds()
     }
 
     /// The rows, at most `rows` at a time.
     pub fn chunks(self: &Arc<Self>, rows: usize) -> Result<CsvChunks> {
         CsvChunks::new(self, rows).map_err(|error| error.in_file(self.source.name()))
-    }
-
-    fn is_missing(&self, cell: &str) -> bool {
-        self.options.text.missing.iter().any(|token| token == cell)
     }
 }
 

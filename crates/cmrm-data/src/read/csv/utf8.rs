@@ -33,6 +33,7 @@ pub(super) fn locate(source: &Source, options: &ReadOptions, dialect: &Dialect) 
     }
 }
 
-fn not_utf8(byte: u64) -> Error {
+/// The error for a byte that is not UTF-8.
+pub(in crate::read) fn not_utf8(byte: u64) -> Error {
     Error::new(Problem::NotUtf8 { byte }).way_out("save the file as UTF-8, for instance with iconv -f latin1 -t utf-8")
 }

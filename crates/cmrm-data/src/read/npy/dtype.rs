@@ -166,6 +166,15 @@ impl Dtype {
         }
     }
 
+    /// An element of a type of whole numbers, unless it is too large.
+    pub(super) fn signed_number(&self, element: &[u8]) -> Option<i64> {
+        match self.kind {
+            ElementKind::Signed => Some(self.signed(element)),
+            ElementKind::Unsigned => i64::try_from(self.unsigned(element)).ok(),
+            _ => None,
+        }
+    }
+
     fn bad_text(&self) -> Error {
         Error::malformed("NPY", format!("an element of type {self} is not text"))
     }

@@ -77,15 +77,24 @@ impl<'a> Open<'a> {
     }
 
     /// A list of whole numbers, none of them negative: sizes and positions.
-    pub fn whole_numbers(mut self) -> Result<Vec<usize>> {
+    pub fn whole_numbers(self) -> Result<Vec<usize>> {
+        self.list_of("a size or index", |dtype, element| dtype.whole_number(element))
+    }
+
+    /// A list of whole numbers with a sign.
+    pub fn signed_numbers(self) -> Result<Vec<i64>> {
+        self.list_of("a whole number", |dtype, element| dtype.signed_number(element))
+    }
+
+    fn list_of<T>(mut self, what: &str, number: impl Fn(&Dtype, &[u8]) -> Option<T>) -> Result<Vec<T>> {
         self.check_list()?;
         let dtype = self.header.dtype;
         let mut values = Vec::new();
         self.each_block(|block| {
             for element in block.chunks_exact(dtype.size) {
-                let number = dtype.whole_number(element).ok_or_else(|| {
+                let number = number(&dtype, element).ok_or_else(|| {
                     let found = dtype.text(element).ok().flatten().unwrap_or_default();
-                    Error::malformed("NPZ", format!("{found} at position {} is not a size or index", values.len()))
+                    Error::malformed("NPZ", format!("{found} at position {} is not {what}", values.len()))
                 })?;
                 values.push(number);
             }
@@ -158,7 +167,7 @@ impl<'a> Open<'a> {
 
 /// Opens an array in a file of its own; its bytes are known to be there.
 pub(crate) fn open(source: &Source, options: &ReadOptions) -> Result<Open<'static>> {
-    let length = if source.is_gzip()? { None } else { Some(source.len()?) };
+    let length = if source.is_packed()? { None } else { Some(source.len()?) };
     Open::new(source.open_unpacked(&options.limits)?, length).map_err(|error| error.in_file(source.name()))
 }
 

@@ -11,8 +11,9 @@ use super::pages::CheckedPages;
 use super::{ParquetFile, guarded, malformed, values};
 use crate::dataset::{Features, Input};
 use crate::error::{Error, Problem, Result};
+use crate::read::cell::kind_to_read;
 use crate::read::options::assemble;
-use crate::table::{ColumnBuilder, Kind, as_kind};
+use crate::table::{ColumnBuilder, as_kind};
 
 /// Iterates over a Parquet file's rows in chunks, which do not cross row groups.
 pub struct ParquetChunks {
@@ -51,13 +52,13 @@ impl ParquetChunks {
                 columns.push(None);
                 continue;
             };
-            // Names keep the text of the value; anything else is read as what it is and then turned.
-            let natural = if kind == Kind::Categorical { kind } else { meaning.kind() };
-            let mut builder = ColumnBuilder::new(natural);
+            let mut builder = ColumnBuilder::new(kind_to_read(kind, meaning.kind()));
             values::read_rows(reader, meaning, rows, self.row, &mut builder)
                 .map_err(|error| error.in_column(name.as_str()))?;
             let column = builder.finish(name);
-            columns.push(Some(as_kind(&column, kind, self.row)?.into_owned()));
+            columns.push(Some(
+                as_kind(&column, kind, file.plan.reading[at].style.unwrap_or_default(), self.row)?.into_owned(),
+            ));
         }
         let (table, labels, ids) = assemble(&file.plan, columns, false)?;
         let features = Features::Table(table.starting_at(self.row));

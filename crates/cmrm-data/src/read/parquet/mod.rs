@@ -51,6 +51,7 @@ impl ParquetFile {
         let store = match source.content() {
             Content::Bytes(bytes) => Store::Bytes(bytes.clone()),
             Content::File(path) => Store::File(Arc::new(source.open_file(path)?)),
+            Content::Spooled(file) => Store::File(file.clone()),
         };
         let metadata = read_footer(&store)?;
         let columns = metadata.file_metadata().schema_descr().columns();
@@ -58,11 +59,9 @@ impl ParquetFile {
         refuse_duplicates(names.iter().map(String::as_str))?;
         check_chunks(&metadata, names.len())?;
         let mut plan = options.plan(names, false)?;
+        plan.skip_row_numbers();
         let mut meanings = Vec::with_capacity(columns.len());
         for (at, column) in columns.iter().enumerate() {
-            if plan.names[at].starts_with("__index_level_") && plan.label != Some(at) && plan.id != Some(at) {
-                plan.columns[at] = None;
-            }
             meanings.push(match &mut plan.columns[at] {
                 None => None,
                 Some(kind) => {
@@ -75,6 +74,10 @@ impl ParquetFile {
         Ok(ParquetFile { name: source.name().to_string(), store, metadata, plan, meanings, options: options.clone() })
     }
 
+    pub(super) fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
     /// Names of all columns.
     pub fn names(&self) -> &[String] {
         &self.plan.names
@@ -82,8 +85,7 @@ impl ParquetFile {
 
     /// The kind of each column that is read, by name.
     pub fn kinds(&self) -> Vec<(&str, Kind)> {
-        let columns = self.plan.names.iter().zip(&self.plan.columns);
-        columns.filter_map(|(name, kind)| Some((name.as_str(), (*kind)??))).collect()
+        self.plan.kinds()
     }
 
     /// Number of rows, as the footer declares.

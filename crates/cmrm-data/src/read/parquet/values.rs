@@ -5,10 +5,11 @@ use half::f16;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 
+use super::super::cell::{Cell, big_endian, decimal};
 use super::schema::Meaning;
 use crate::error::{Error, Problem, Result};
+use crate::table::ColumnBuilder;
 use crate::table::date::DAY;
-use crate::table::{ColumnBuilder, Kind};
 
 /// Records that the decoder is asked for at a time.
 const BATCH: usize = 1024;
@@ -23,7 +24,10 @@ pub(super) fn read_rows(
     first_row: u64,
     builder: &mut ColumnBuilder,
 ) -> Result<()> {
-    let push = |builder: &mut ColumnBuilder, cell: Cell<'_>| cell.push(builder);
+    let push = |builder: &mut ColumnBuilder, cell: Cell<'_>| {
+        cell.push(builder);
+        Ok(())
+    };
     match reader {
         ColumnReader::BoolColumnReader(reader) => {
             read_typed(reader, rows, first_row, builder, |builder, value| push(builder, Cell::Boolean(*value)))
@@ -62,14 +66,14 @@ pub(super) fn read_rows(
         }
         ColumnReader::ByteArrayColumnReader(reader) => {
             read_typed(reader, rows, first_row, builder, |builder, value| match meaning {
-                Meaning::Decimal(scale) => push(builder, decimal(big_endian(value.data()), scale)),
+                Meaning::Decimal(scale) => push(builder, decimal(big_endian(value.data().iter().copied()), scale)),
                 _ => push(builder, Cell::Text(std::str::from_utf8(value.data()).map_err(not_utf8)?)),
             })
         }
         ColumnReader::FixedLenByteArrayColumnReader(reader) => {
             read_typed(reader, rows, first_row, builder, |builder, value| match (meaning, value.data()) {
                 (Meaning::Half, &[low, high]) => push(builder, Cell::Single(f16::from_le_bytes([low, high]).to_f32())),
-                (Meaning::Decimal(scale), data) => push(builder, decimal(big_endian(data), scale)),
+                (Meaning::Decimal(scale), data) => push(builder, decimal(big_endian(data.iter().copied()), scale)),
                 (_, data) => push(builder, Cell::Text(&uuid(data))),
             })
         }
@@ -114,59 +118,6 @@ fn read_typed<T: DataType>(
     Ok(())
 }
 
-/// A value on its way into a column of its own kind, or into one of names.
-enum Cell<'a> {
-    Boolean(bool),
-    Signed(i64),
-    Unsigned(u64),
-    Single(f32),
-    Double(f64),
-    Date(i64),
-    Text(&'a str),
-}
-
-impl Cell<'_> {
-    fn push(self, builder: &mut ColumnBuilder) -> Result<()> {
-        if builder.kind() == Kind::Categorical {
-            match self {
-                Cell::Boolean(value) => builder.push_name(if value { "true" } else { "false" }),
-                Cell::Signed(value) => builder.push_name(&value.to_string()),
-                Cell::Unsigned(value) => builder.push_name(&value.to_string()),
-                Cell::Single(value) if value.is_nan() => builder.push_missing(),
-                Cell::Double(value) if value.is_nan() => builder.push_missing(),
-                Cell::Single(value) => builder.push_name(&value.to_string()),
-                Cell::Double(value) => builder.push_name(&value.to_string()),
-                Cell::Date(value) => builder.push_name(&crate::table::date::format(value)),
-                Cell::Text(text) => builder.push_name(text),
-            }
-            return Ok(());
-        }
-        match self {
-            Cell::Boolean(value) => builder.push_boolean(value),
-            Cell::Signed(value) => builder.push_number(value as f64),
-            Cell::Unsigned(value) => builder.push_number(value as f64),
-            Cell::Single(value) => builder.push_number(f64::from(value)),
-            Cell::Double(value) => builder.push_number(value),
-            Cell::Date(value) => builder.push_date(value),
-            Cell::Text(text) => builder.push_name(text),
-        }
-        Ok(())
-    }
-}
-
-/// The nearest double to an integer over a power of ten.
-fn decimal(unscaled: f64, scale: i32) -> Cell<'static> {
-    Cell::Double(unscaled / 10f64.powi(scale))
-}
-
-/// A two's-complement integer of any length, highest byte first, to the nearest double or nearly so.
-fn big_endian(bytes: &[u8]) -> f64 {
-    let negative = bytes.first().is_some_and(|&byte| byte & 0x80 != 0);
-    let flip = if negative { 0xff } else { 0 };
-    let magnitude = bytes.iter().fold(0.0, |value, &byte| value * 256.0 + f64::from(byte ^ flip));
-    if negative { -(magnitude + 1.0) } else { magnitude }
-}
-
 fn uuid(bytes: &[u8]) -> String {
     let mut text = hex(bytes);
     for at in [20, 16, 12, 8] {
@@ -187,12 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_of_any_length() {
-        assert_eq!(big_endian(&[0x01, 0x00]), 256.0);
-        assert_eq!(big_endian(&[0xff]), -1.0);
-        assert_eq!(big_endian(&[0xff, 0x00]), -256.0);
-        assert_eq!(big_endian(&[]), 0.0);
-        assert!(matches!(decimal(12345.0, 2), Cell::Double(123.45)));
+    fn uuids_have_their_hyphens() {
         assert_eq!(uuid(&[0xab; 16]), "abababab-abab-abab-abab-abababababab");
     }
 }

@@ -159,7 +159,7 @@ mod tests {
 
     fn preconditioner() -> Preconditioner<f64> {
         let rows: Vec<f64> = (0..60).map(|i| (i as f64 * 0.7).sin()).collect();
-        Preconditioner::of_rows(&rows, None, 3, 1, false, 0.01).unwrap()
+        Preconditioner::of_rows(cmrm::Matrix::new(&rows, 3).unwrap(), None, 1, false, 0.01).unwrap()
     }
 
     fn filled() -> History<f64> {

@@ -1,6 +1,5 @@
 //! A grid of envelopes over folds of the rows: all cells of a fold in one training.
 
-use cmrm::Matrix;
 use cmrm::metric::accuracy;
 use cmrm_bench::Result;
 use cmrm_train::train::{Arm, Examples, Silent, TrainConfig, Trainer};
@@ -14,20 +13,18 @@ pub fn grid(
     data: Examples<'_, f32>,
     classes: usize,
 ) -> Result<Vec<Vec<f64>>> {
-    let width = data.x.columns();
     let mut found = vec![Vec::with_capacity(folds); arms.len()];
     for fold in 0..folds {
         let part = |held: bool| {
-            let rows = (0..data.rows()).filter(move |row| (row % folds == fold) == held);
-            let x: Vec<f32> = rows.clone().flat_map(|row| data.x.row(row).iter().copied()).collect();
-            (x, rows.map(|row| data.labels[row]).collect::<Vec<u32>>())
+            let rows: Vec<usize> = (0..data.rows()).filter(|row| (row % folds == fold) == held).collect();
+            (data.x.gather(&rows), rows.iter().map(|&row| data.labels[row]).collect::<Vec<u32>>())
         };
         let ((x, labels), (held_x, held_labels)) = (part(false), part(true));
-        let train = Examples::new(Matrix::new(&x, width)?, &labels);
+        let train = Examples::new(x.view()?, &labels);
         let mut trainer = Trainer::new(config.clone(), arms.to_vec(), classes, train, None)?;
         trainer.run(&mut Silent)?;
         for (of_arm, trained) in found.iter_mut().zip(trainer.finish()?) {
-            let predicted = trained.model.predict(Matrix::new(&held_x, width)?)?;
+            let predicted = trained.model.predict(held_x.view()?)?;
             of_arm.push(accuracy(&predicted, &held_labels)?);
         }
     }

@@ -1,25 +1,66 @@
 //! An ONNX file, and the part of it that leads to one tensor.
 
 use std::collections::HashSet;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use cmrm_data::read::Source;
 use cmrm_data::table::closest;
+use cmrm_data::{Error, Result};
 use tract_onnx::model::Onnx;
+use tract_onnx::onnx;
 use tract_onnx::pb::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use tract_onnx::prelude::Framework;
 
-use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::model::{OnnxModel, guarded};
 
 /// Names that a message lists.
 const LISTED: usize = 12;
 /// The version of the format, with which every model starts.
 const FIRST_FIELD: u8 = 0x08;
 
-/// Reads a model, and says of other files what they are.
-pub(super) fn read(path: &Path, onnx: &Onnx) -> Result<ModelProto> {
-    let bytes = fs::read(path).map_err(|error| Error::in_file(path, error))?;
-    let refuse = |why: &str| Err(Error::in_file(path, why));
+/// A model as it stands in its file.
+pub struct OnnxFile {
+    path: PathBuf,
+    engine: Onnx,
+    model: ModelProto,
+}
+
+impl OnnxFile {
+    /// Reads a model, and says of other files what they are.
+    pub fn read(path: &Path) -> Result<Self> {
+        let engine = onnx();
+        let model = read(path, &engine)?;
+        Ok(OnnxFile { path: path.to_owned(), engine, model })
+    }
+
+    /// Whether the model names a tensor among its outputs.
+    pub fn has_output(&self, name: &str) -> bool {
+        self.model.graph.iter().flat_map(|graph| &graph.output).any(|output| output.name == name)
+    }
+
+    /// Cuts the model down to what the tensor `wanted`, or else its first output, depends on.
+    pub fn keep(mut self, wanted: Option<&str>) -> Result<OnnxModel> {
+        let graph = self.model.graph.get_or_insert_default();
+        let output = keep(&self.path, graph, wanted)?;
+        check_operators(&self.path, graph, &self.engine)?;
+        let given = |name: &String| graph.initializer.iter().any(|tensor| tensor.name == *name);
+        let inputs = graph.input.iter().filter(|input| !given(&input.name));
+        let inputs = inputs.map(|input| Input::of(&self.path, input)).collect::<Result<_>>()?;
+        // Large models keep their numbers in files beside them.
+        let folder = self.path.parent().and_then(Path::to_str);
+        let model = guarded(&self.path, || Ok(self.engine.parse(&self.model, folder)?.model))?;
+        Ok(OnnxModel { path: self.path, model, inputs, output })
+    }
+}
+
+fn refused(path: &Path, why: impl Into<String>) -> Error {
+    Error::option(why).in_file(path.display())
+}
+
+fn read(path: &Path, onnx: &Onnx) -> Result<ModelProto> {
+    let bytes = Source::file(path).read_all()?;
+    let refuse = |why: &str| Err(refused(path, why));
     match bytes.as_slice() {
         [] => return refuse("an empty file"),
         [b'P', b'K', 3, 4, ..] => {
@@ -46,16 +87,16 @@ pub(super) fn read(path: &Path, onnx: &Onnx) -> Result<ModelProto> {
     }
 }
 
-/// Cuts a graph down to what `wanted`, or else its first output, depends on, and returns the tensor's name. What a model
-/// does after its features need not be supported, nor computed.
-pub(super) fn keep(path: &Path, graph: &mut GraphProto, wanted: Option<&str>) -> Result<String> {
+/// Cuts a graph down and returns the tensor's name. What a model does after its features need not be supported, nor
+/// computed.
+fn keep(path: &Path, graph: &mut GraphProto, wanted: Option<&str>) -> Result<String> {
     let first = graph.output.first().map(|output| output.name.clone());
     let Some(name) = wanted.map(str::to_owned).or(first) else {
-        return Err(Error::in_file(path, "the model has no named output; choose a tensor with --output"));
+        return Err(refused(path, "the model has no named output; choose a tensor with --output"));
     };
     let made: Vec<&str> = graph.node.iter().flat_map(made_by).collect();
     if !made.contains(&name.as_str()) {
-        return Err(Error::in_file(path, missing(&name, &made)));
+        return Err(refused(path, missing(&name, &made)));
     }
     let mut needed = HashSet::from([name.clone()]);
     // Operators stand in an order in which they can be computed.
@@ -102,14 +143,14 @@ fn inner_graphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
 }
 
 /// Refuses operators that the engine does not know, by name.
-pub(super) fn check_operators(path: &Path, graph: &GraphProto, onnx: &Onnx) -> Result<()> {
+fn check_operators(path: &Path, graph: &GraphProto, onnx: &Onnx) -> Result<()> {
     let mut unknown: Vec<String> = Vec::new();
     add_unknown(graph, onnx, &mut unknown);
     if unknown.is_empty() {
         return Ok(());
     }
     let (list, them) = (unknown.join(", "), if unknown.len() == 1 { "it" } else { "them" });
-    Err(Error::in_file(
+    Err(refused(
         path,
         format!(
             "operators that are not supported: {list}; choose a tensor before {them} with --output, or export the \

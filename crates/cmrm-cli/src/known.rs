@@ -1,0 +1,51 @@
+//! What a run knows about its data, for verbs that take more of it: nobody has to say it twice.
+
+use std::path::Path;
+
+use cmrm_data::read::ReadOptions;
+use cmrm_data::{ColumnRef, read::Expected};
+use cmrm_run::names::SETTINGS;
+
+use crate::args::ReadArgs;
+use crate::config;
+use crate::failure::Result;
+use crate::load::{names_data_set, set_text};
+use crate::outputs::same_file;
+use crate::sources::open_data;
+
+/// The flags, and where they say nothing what the run in `folder` was told: the columns of labels and of row IDs, as far as
+/// the data has them, how a file of the same format is written, and whether it is read strictly. `expected` are the columns
+/// that the run's model takes; without them every column is looked at.
+pub fn completed(read: &ReadArgs, data: &str, folder: &Path, expected: Option<Expected>) -> Result<ReadArgs> {
+    let mut read = read.clone();
+    let path = Path::new(data);
+    // Runs on images have other settings, and a named data set has its own labels.
+    let Ok(config) = config::read(&folder.join(SETTINGS)) else { return Ok(read) };
+    if names_data_set(data) {
+        return Ok(read);
+    }
+    read.strict |= config.strict;
+    let trained_on = Path::new(&config.data);
+    if path.extension() == trained_on.extension() {
+        read.no_header |= config.no_header;
+        read.delimiter = read.delimiter.or(config.delimiter);
+    }
+    if read.label.is_none() && same_file(path, trained_on) {
+        read.labels = read.labels.or(config.labels);
+    }
+    let wants_label = read.label.is_none() && read.labels.is_none() && config.label.is_some();
+    if !wants_label && (read.id.is_some() || config.id.is_none()) {
+        return Ok(read);
+    }
+    let mut options = ReadOptions { expected, ..ReadOptions::default() };
+    set_text(&mut options, read.no_header, read.delimiter.as_deref())?;
+    options.format = read.format;
+    // Whoever reads the rows says what is wrong with the file.
+    let Ok(opened) = open_data(path, &options) else { return Ok(read) };
+    let there = |column: &String| ColumnRef(column.clone()).resolve(opened.names()).is_ok();
+    if read.labels.is_none() {
+        read.label = read.label.or(config.label.filter(there));
+    }
+    read.id = read.id.or(config.id.filter(there));
+    Ok(read)
+}

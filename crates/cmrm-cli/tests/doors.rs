@@ -1,0 +1,173 @@
+//! Data by other doors: standard input, folders and patterns, JSON in and CSV out.
+
+// Tests write files that they read.
+#![allow(clippy::disallowed_methods)]
+
+mod common;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::{cmrm, refuse, succeed, write_table};
+
+/// Runs `cmrm` in `folder` with a file of it as standard input.
+fn piped(folder: &Path, input: &str, arguments: &[&str]) -> Output {
+    let input = File::open(folder.join(input)).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_cmrm")).args(arguments).current_dir(folder).stdin(input).output().unwrap()
+}
+
+fn piped_well(folder: &Path, input: &str, arguments: &[&str]) -> (String, String) {
+    let output = piped(folder, input, arguments);
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "cmrm {arguments:?}:\n{words}");
+    (String::from_utf8(output.stdout).unwrap(), words)
+}
+
+fn refused(output: Output, parts: &[&str]) {
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    for part in parts {
+        assert!(words.contains(part), "'{part}' is not in:\n{words}");
+    }
+}
+
+/// `t.csv`, the same rows as `t.jsonl`, and as two files of the folder `parts`.
+fn tables(folder: &Path) {
+    write_table(&folder.join("t.csv"), 120);
+    let text = fs::read_to_string(folder.join("t.csv")).unwrap();
+    let rows: Vec<&str> = text.lines().skip(1).collect();
+    let json = rows.iter().map(|row| {
+        let cells: Vec<&str> = row.split(',').collect();
+        let (age, plan, visits, churned) = (cells[0], cells[1], cells[2], cells[3]);
+        format!("{{\"age\": {age}, \"plan\": \"{plan}\", \"visits\": {visits}, \"churned\": \"{churned}\"}}\n")
+    });
+    fs::write(folder.join("t.jsonl"), json.collect::<String>()).unwrap();
+    fs::create_dir(folder.join("parts")).unwrap();
+    for (part, rows) in rows.chunks(70).enumerate() {
+        let text = format!("age,plan,visits,churned\n{}\n", rows.join("\n"));
+        fs::write(folder.join(format!("parts/part-{part}.csv")), text).unwrap();
+    }
+}
+
+#[test]
+fn every_door_leads_to_the_same_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tables(folder);
+    let fit = |data: &'static str, out: &'static str| {
+        vec!["fit", data, "--label", "churned", "--model", "linear", "--out", out, "--quiet"]
+    };
+    succeed(folder, &fit("t.csv", "by-name"));
+    succeed(folder, &fit("t.jsonl", "json"));
+    succeed(folder, &fit("parts", "folder"));
+    succeed(folder, &fit("parts/*.csv", "pattern"));
+    piped_well(folder, "t.csv", &fit("-", "piped"));
+    piped_well(folder, "t.jsonl", &[&fit("-", "piped-json")[..], &["--format", "json"]].concat());
+    let expected = succeed(folder, &["predict", "by-name", "t.csv", "--probabilities"]);
+    assert_eq!(expected.lines().count(), 121);
+    for run in ["json", "folder", "pattern", "piped", "piped-json"] {
+        assert_eq!(succeed(folder, &["predict", run, "t.csv", "--probabilities"]), expected, "{run}");
+    }
+    for data in ["t.jsonl", "parts", "parts/part-?.csv"] {
+        assert_eq!(succeed(folder, &["predict", "by-name", data, "--probabilities"]), expected, "{data}");
+    }
+    assert_eq!(piped_well(folder, "t.jsonl", &["predict", "by-name", "-", "--probabilities"]).0, expected);
+    let evaluation = succeed(folder, &["evaluate", "by-name", "t.csv", "--label", "churned"]);
+    let (piped, _) = piped_well(folder, "t.csv", &["evaluate", "by-name", "-", "--label", "churned"]);
+    assert_eq!(piped.replace(" of -", " of t.csv"), evaluation);
+}
+
+#[test]
+fn a_run_from_standard_input_says_what_it_cannot_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tables(folder);
+    let fit = ["fit", "-", "--label", "churned", "--model", "linear", "--out", "run"];
+    let (_, words) = piped_well(folder, "t.csv", &fit);
+    assert!(words.contains("rows from standard input are not kept"), "{words}");
+    let message = refuse(folder, &["review", "run", "--no-open"]);
+    assert!(
+        message.contains("run: the run read its data from standard input") && message.contains("--data"),
+        "{message}"
+    );
+    let columns = ["audit", "run", "--columns", "--out", "suspects.csv"];
+    assert!(refuse(folder, &columns).contains("standard input"));
+    succeed(folder, &[&columns[..], &["--data", "t.csv"]].concat());
+    // The rows can be piped in again; they are compared.
+    let other = piped(folder, "parts/part-0.csv", &["fit", "--resume", "--out", "run"]);
+    assert!(other.status.success(), "a finished run needs no data");
+}
+
+#[test]
+fn standard_input_is_one_thing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tables(folder);
+    let labelled = ["fit", "-", "--label", "churned", "--model", "linear", "--out", "run"];
+    refused(
+        piped(folder, "t.csv", &[&labelled[..], &["--test", "-"]].concat()),
+        &["standard input holds the data, so it cannot hold the test data too", "name a file for one of them"],
+    );
+    refused(piped(folder, "t.csv", &["fit", "-", "--labels", "-"]), &["cannot hold the labels too"]);
+    refused(
+        piped(folder, "t.csv", &["clean", "-", "-", "--label", "churned", "--out", "o.csv"]),
+        &["the decisions too"],
+    );
+    refused(
+        piped(folder, "t.csv", &["audit", "--pred-probs", "-", "--labels", "-"]),
+        &["standard input holds", "name a file for one of them"],
+    );
+    fs::write(folder.join("nothing"), "").unwrap();
+    refused(piped(folder, "nothing", &labelled), &["standard input: the file is empty"]);
+    refused(piped(folder, "t.csv", &["fit", "-", "--label", "churned", "--format", "parquet"]), &["Parquet"]);
+    refused(piped(folder, "t.csv", &["fit", "-", "--format", "xml"]), &["unknown format 'xml'"]);
+    refused(piped(folder, "t.csv", &["audit", "-"]), &["add --folds K"]);
+}
+
+#[test]
+fn a_pattern_that_the_shell_expanded_gets_a_tip() {
+    let folder = tempfile::tempdir().unwrap();
+    tables(folder.path());
+    refused(
+        cmrm(folder.path(), &["fit", "parts/part-0.csv", "parts/part-1.csv", "--label", "churned"]),
+        &["parts/part-1.csv", "quote the pattern, as in 'data/*.parquet'"],
+    );
+}
+
+#[test]
+fn no_output_goes_over_a_file_of_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tables(folder);
+    for data in ["parts", "parts/*.csv"] {
+        let message = refuse(
+            folder,
+            &["noise", data, "--kind", "symmetric:0.2", "--label", "churned", "--out", "parts/part-1.csv"],
+        );
+        assert!(message.contains("this is a file of the data (parts/part-1.csv)"), "{message}");
+    }
+}
+
+#[test]
+fn json_comes_out_as_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tables(folder);
+    let kind = ["--kind", "symmetric:0.3", "--label", "churned"];
+    succeed(folder, &[&["noise", "t.csv", "--out", "from-csv.csv"], &kind[..]].concat());
+    succeed(folder, &[&["noise", "t.jsonl", "--out", "from-json.csv"], &kind[..]].concat());
+    succeed(folder, &[&["noise", "parts", "--out", "from-parts.csv"], &kind[..]].concat());
+    piped_well(folder, "t.jsonl", &[&["noise", "-", "--out", "from-pipe.csv"], &kind[..]].concat());
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    for name in ["from-json.csv", "from-parts.csv", "from-pipe.csv"] {
+        assert_eq!(text(name), text("from-csv.csv"), "{name}");
+    }
+    fs::write(folder.join("ids.jsonl"), "{\"id\": \"007\", \"n\": 1.10, \"y\": \"a\"}\n{\"n\": null, \"y\": \"b\"}\n")
+        .unwrap();
+    fs::write(folder.join("decisions.csv"), "row,action,label\n1,relabel,a\n").unwrap();
+    succeed(folder, &["clean", "ids.jsonl", "decisions.csv", "--label", "y", "--out", "clean.csv"]);
+    assert_eq!(text("clean.csv"), "id,n,y\n007,1.10,a\n,,a\n");
+    let message = refuse(folder, &["clean", "ids.jsonl", "decisions.csv", "--label", "y", "--out", "clean.jsonl"]);
+    assert!(message.contains("use .csv, .tsv, .parquet or .npy"), "{message}");
+}

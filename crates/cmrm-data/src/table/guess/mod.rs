@@ -1,0 +1,213 @@
+//! What a column of text is: each cell is looked at once, and the whole column decides.
+
+mod dates;
+mod distinct;
+mod numbers;
+
+use self::dates::DateVotes;
+use self::distinct::Distinct;
+use self::numbers::NumberVotes;
+use super::date::DateOrder;
+use super::words::{self, BOOLEANS};
+use super::{Kind, Style};
+
+/// Fewest cells of a kind that make a column of it though other cells are not of that kind.
+const ENOUGH: u64 = 20;
+/// One cell in so many, or a single one, may be of another kind.
+const BAD_CELLS: u64 = 100;
+/// Words a cell, on average, that make text of names which seldom repeat.
+const WORDS_OF_TEXT: f64 = 3.0;
+/// Words a cell below which that was close.
+const WORDS_SURELY: f64 = 4.0;
+/// Most names of a numeric column called an ID that are taken for categories, each with ten rows or more.
+const FEW_CODES: u64 = 128;
+/// Failures after which a kind is not tried any more, if most cells failed.
+const GIVEN_UP: u64 = 1000;
+
+/// What a column may be after the cells seen so far. Hand it every cell that is not missing, then ask it.
+#[derive(Debug, Clone)]
+pub struct Guess {
+    name: String,
+    cells: u64,
+    numbers: NumberVotes,
+    dates: DateVotes,
+    /// For each vocabulary, how often its words for true and for false were there.
+    booleans: [(u64, u64); BOOLEANS.len()],
+    /// Cells that are no numbers, and their words.
+    texts: u64,
+    words: u64,
+    distinct: Distinct,
+    /// By its name the column holds codes, or identifiers.
+    codes: bool,
+    identifiers: bool,
+}
+
+/// What was made of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// What its cells are.
+    pub kind: Kind,
+    /// How they are written.
+    pub style: Style,
+    /// Whether cells that are not of the kind are few enough to count as missing.
+    pub tolerant: bool,
+    /// Where the decision was close: why it fell as it did, and how to state another.
+    pub doubt: Option<String>,
+}
+
+impl Guess {
+    /// Nothing seen yet of the column with this name.
+    pub fn new(name: &str) -> Self {
+        Guess {
+            name: name.to_string(),
+            cells: 0,
+            numbers: NumberVotes::default(),
+            dates: DateVotes::default(),
+            booleans: [(0, 0); BOOLEANS.len()],
+            texts: 0,
+            words: 0,
+            distinct: Distinct::default(),
+            codes: words::names_codes(name),
+            identifiers: words::names_identifiers(name),
+        }
+    }
+
+    /// Whether no cell has been seen.
+    pub fn is_empty(&self) -> bool {
+        self.cells == 0
+    }
+
+    /// Looks at a cell that is not missing.
+    pub fn add(&mut self, cell: &str) {
+        self.cells += 1;
+        let given_up = |good: u64| self.cells - good > GIVEN_UP && good < self.cells / 2;
+        let (no_numbers, no_dates) = (given_up(self.numbers.good()), given_up(self.dates.good()));
+        let is_number = !no_numbers && self.numbers.add(cell);
+        if !no_dates {
+            self.dates.add(cell);
+        }
+        if is_number {
+            if self.identifiers {
+                self.distinct.add(cell);
+            }
+            return;
+        }
+        self.texts += 1;
+        self.words += words::count_words(cell) as u64;
+        self.distinct.add(cell);
+        if let Some(word) = words::small(cell) {
+            for ((yes, no), votes) in BOOLEANS.iter().zip(&mut self.booleans) {
+                votes.0 += u64::from(yes.contains(&word.as_str()));
+                votes.1 += u64::from(no.contains(&word.as_str()));
+            }
+        }
+    }
+
+    /// What the column is, or how it is written if someone has stated what it is. A column without cells counts as numbers,
+    /// and is dropped as constant.
+    pub fn settle(&self, stated: Option<Kind>) -> Settled {
+        let plain = |kind| Settled { kind, style: Style::PLAIN, tolerant: false, doubt: None };
+        match stated {
+            _ if self.cells == 0 => plain(stated.unwrap_or(Kind::Numeric)),
+            Some(Kind::Numeric) => self.numbers(),
+            Some(Kind::Date) => self.dates(),
+            Some(Kind::Boolean) => Settled { tolerant: self.few_bad(self.boolean_cells()), ..plain(Kind::Boolean) },
+            Some(kind) => plain(kind),
+            None if self.few_bad(self.numbers.good()) => self.numbers_or_codes(),
+            None if self.few_bad(self.boolean_cells()) => Settled { tolerant: true, ..plain(Kind::Boolean) },
+            None if self.few_bad(self.dates.good()) => self.dates(),
+            None => self.text_or_names(),
+        }
+    }
+
+    /// Whether the cells that are not among the `good` ones are few enough to be slips.
+    fn few_bad(&self, good: u64) -> bool {
+        let bad = self.cells - good;
+        bad == 0 || good >= ENOUGH && bad <= (self.cells / BAD_CELLS).max(1)
+    }
+
+    /// Cells that are words of one vocabulary. But for the first, both answers have to be there: a column of `n` alone is
+    /// not one of booleans.
+    fn boolean_cells(&self) -> u64 {
+        let sure = self.booleans.iter().enumerate().filter(|(at, (yes, no))| *at == 0 || *yes > 0 && *no > 0);
+        sure.map(|(_, (yes, no))| yes + no).max().unwrap_or(0)
+    }
+
+    fn numbers(&self) -> Settled {
+        let (decimal, doubt) = self.numbers.decide(&self.name);
+        let style = Style { decimal, ..Style::PLAIN };
+        Settled { kind: Kind::Numeric, style, tolerant: self.few_bad(self.numbers.good()), doubt }
+    }
+
+    /// Numbers, unless they are names written in digits, or dates without separators.
+    fn numbers_or_codes(&self) -> Settled {
+        let numbers = self.numbers();
+        let name = &self.name;
+        let instead = |kind, why: &str, done: &str| Settled {
+            kind,
+            style: Style::PLAIN,
+            tolerant: true,
+            doubt: Some(format!("{why}: {done}; if they are numbers, state it with --type '{name}=numeric'")),
+        };
+        let as_names = "treated as names";
+        let few = |distinct: u64| distinct <= FEW_CODES && distinct * 10 <= self.cells;
+        if self.numbers.are_padded() {
+            instead(Kind::Categorical, "its numbers start with zeros, as codes do", as_names)
+        } else if !self.numbers.are_counts() || self.cells == 0 {
+            numbers
+        } else if self.codes {
+            instead(Kind::Categorical, "by its name the column holds codes", as_names)
+        } else if self.identifiers && self.distinct.exactly().is_some_and(few) {
+            instead(Kind::Categorical, "by its name the column holds IDs, and they repeat", as_names)
+        } else if self.numbers.are_compact_dates() && self.cells >= ENOUGH {
+            instead(Kind::Date, "every number is the eight digits of a day", "read as dates")
+        } else {
+            numbers
+        }
+    }
+
+    fn dates(&self) -> Settled {
+        let (dates, doubt) = self.dates.decide(&self.name);
+        let style = Style { dates, ..Style::PLAIN };
+        Settled { kind: Kind::Date, style, tolerant: self.few_bad(self.dates.good()), doubt }
+    }
+
+    fn text_or_names(&self) -> Settled {
+        let name = &self.name;
+        let words = self.words as f64 / self.texts.max(1) as f64;
+        let is_text = self.texts >= ENOUGH && words >= WORDS_OF_TEXT && self.distinct.share(self.texts) >= 0.5;
+        let most = |good: u64| good * 5 >= self.cells * 4 && self.cells >= ENOUGH;
+        let doubt = if is_text {
+            (words < WORDS_SURELY).then(|| {
+                format!(
+                    "its cells seldom repeat and have {words:.1} words on average: read as text; if they are names, state \
+                     it with --type '{name}=categorical'"
+                )
+            })
+        } else if most(self.numbers.good()) {
+            self.numbers.other().map(|other| {
+                let bad = self.cells - self.numbers.good();
+                format!(
+                    "{bad} of {} cells are no numbers, such as '{other}': treated as names; if the others count, correct \
+                     those cells",
+                    self.cells
+                )
+            })
+        } else if most(self.dates.either_order()) {
+            self.dates.contradiction(name)
+        } else {
+            None
+        };
+        let kind = if is_text { Kind::Text } else { Kind::Categorical };
+        Settled { kind, style: Style::PLAIN, tolerant: false, doubt }
+    }
+}
+
+/// How a user states the order of a column's dates.
+fn state_order(name: &str, order: DateOrder) -> String {
+    let word = if order == DateOrder::MonthFirst { "mdy" } else { "dmy" };
+    format!("--type '{name}=date:{word}'")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Whether cells are numbers, and with which decimal mark.
+
+use std::collections::BTreeSet;
+
+use crate::files::text::shorten;
+use crate::table::date::is_compact;
+use crate::table::number::{Decimal, Unit, parse, unit};
+
+/// Most currencies of a column that are told apart.
+const CURRENCIES: usize = 4;
+/// Fewest digits of codes that are padded with zeros: `01` to `12` may well be months.
+const CODE_DIGITS: usize = 3;
+
+/// How many cells can be read as numbers, and what they look like.
+#[derive(Debug, Clone, Default)]
+pub(super) struct NumberVotes {
+    /// Cells that are numbers with a decimal point, and with a decimal comma.
+    point: u64,
+    comma: u64,
+    /// Cells with a comma that are both, and not the same number: how many, and the first.
+    either: u64,
+    either_such_as: Option<String>,
+    /// Cells of digits alone; of those with a zero before other digits; of those that are days.
+    digits: u64,
+    padded: u64,
+    compact: u64,
+    /// The least and the greatest number of digits.
+    widths: Option<(usize, usize)>,
+    percent: u64,
+    currencies: BTreeSet<String>,
+    /// The first cell that is no number.
+    other: Option<String>,
+}
+
+impl NumberVotes {
+    /// Counts a cell; whether it is a number.
+    pub fn add(&mut self, cell: &str) -> bool {
+        if cell.bytes().all(|byte| byte.is_ascii_digit()) && !cell.is_empty() {
+            self.add_digits(cell);
+            return true;
+        }
+        let (point, comma) = match cell.parse::<f64>() {
+            // What programs write is seldom a thousand and something: only three digits behind a point can be.
+            Ok(value) => match cell.rsplit_once('.') {
+                Some((_, behind)) if behind.len() != 3 => (Some(value), None),
+                _ => (Some(value), parse(cell, Decimal::Comma)),
+            },
+            Err(_) => (parse(cell, Decimal::Point), parse(cell, Decimal::Comma)),
+        };
+        self.point += u64::from(point.is_some());
+        self.comma += u64::from(comma.is_some());
+        if point.is_none() && comma.is_none() {
+            self.other.get_or_insert_with(|| shorten(cell));
+            return false;
+        }
+        if point.is_some() && comma.is_some() && point != comma && cell.contains(',') {
+            self.either += 1;
+            self.either_such_as.get_or_insert_with(|| shorten(cell));
+        }
+        match unit(cell) {
+            Unit::None => {}
+            Unit::Percent => self.percent += 1,
+            Unit::Currency(name) => {
+                if self.currencies.len() < CURRENCIES && !self.currencies.contains(name) {
+                    self.currencies.insert(name.to_string());
+                }
+            }
+        }
+        true
+    }
+
+    fn add_digits(&mut self, cell: &str) {
+        self.point += 1;
+        self.comma += 1;
+        self.digits += 1;
+        self.padded += u64::from(cell.len() > 1 && cell.starts_with('0'));
+        self.compact += u64::from(is_compact(cell));
+        let (least, most) = self.widths.unwrap_or((cell.len(), cell.len()));
+        self.widths = Some((least.min(cell.len()), most.max(cell.len())));
+    }
+
+    /// Cells that are numbers with the better mark.
+    pub fn good(&self) -> u64 {
+        self.point.max(self.comma)
+    }
+
+    /// The first cell that is no number.
+    pub fn other(&self) -> Option<&str> {
+        self.other.as_deref()
+    }
+
+    /// Whether every number is written in digits alone.
+    pub fn are_counts(&self) -> bool {
+        self.digits > 0 && self.digits == self.good()
+    }
+
+    /// Whether they are digits with zeros before them: all of one width, or most of them so.
+    pub fn are_padded(&self) -> bool {
+        let (least, most) = self.widths.unwrap_or_default();
+        let long = most >= CODE_DIGITS && self.padded > 0;
+        self.are_counts() && long && (least == most || self.padded * 2 >= self.digits)
+    }
+
+    /// Whether each is the eight digits of a day.
+    pub fn are_compact_dates(&self) -> bool {
+        self.are_counts() && self.compact == self.digits
+    }
+
+    /// The mark that fits more cells; a point if both fit the same. The sentence says what was close.
+    pub fn decide(&self, name: &str) -> (Decimal, Option<String>) {
+        let decimal = if self.comma > self.point { Decimal::Comma } else { Decimal::Point };
+        let doubt = if let (true, Some(cell)) = (self.point == self.comma, &self.either_such_as) {
+            let value = parse(cell, decimal).unwrap_or(f64::NAN);
+            Some(format!(
+                "{} cells can be read in two ways: '{cell}' is taken as {value}; if the comma is a decimal comma, state it \
+                 with --type '{name}=numeric:comma'",
+                self.either
+            ))
+        } else if self.percent > 0 && self.percent < self.good() {
+            let (with, all) = (self.percent, self.good());
+            Some(format!("{with} of {all} numbers have a percent sign: it is taken off, and 12 % counts as 12"))
+        } else if self.currencies.len() > 1 {
+            let all: Vec<&str> = self.currencies.iter().map(String::as_str).collect();
+            Some(format!("its numbers are in several currencies ({}): they are taken as they stand", all.join(", ")))
+        } else {
+            None
+        };
+        (decimal, doubt)
+    }
+}
