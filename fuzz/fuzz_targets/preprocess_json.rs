@@ -7,6 +7,8 @@ use libfuzzer_sys::fuzz_target;
 
 const TABLE: &str = "a,b,c,d\n1,true,x,2024-01-01\n-2.5,false,,2024-05-01 10:00\n?,no,y,\n";
 
+const TEXTS: &str = "a,b\nNew York!,1\n\"北京, ที่นี่ ❤\",2\n,3\n";
+
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(pipeline) = Preprocess::from_json(text) else { return };
@@ -15,10 +17,10 @@ fuzz_target!(|bytes: &[u8]| {
     if pipeline.width() > 10_000 {
         return;
     }
-    for table in [TABLE, "1\n2\n", "1,2,3\n4,5,6\n"] {
+    for table in [TABLE, TEXTS, "1\n2\n", "1,2,3\n4,5,6\n"] {
         let input = read(&Source::bytes("t.csv", table), &cmrm_fuzz::options(Format::Csv));
         if let Ok(features) = pipeline.transform(&input.expect("the table is well formed").features) {
-            assert!(features.values.iter().all(|value| value.is_finite()));
+            assert!(features.rows.values().iter().all(|value| value.is_finite()));
         }
     }
 });

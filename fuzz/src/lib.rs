@@ -39,7 +39,7 @@ pub fn read_everyhow(format: Format, bytes: &[u8]) {
         onwards(&input);
     }
     let _ = read_labels(&source, &plain);
-    if matches!(format, Format::Csv | Format::Parquet) {
+    if matches!(format, Format::Csv | Format::Json | Format::Parquet | Format::Arrow) {
         let labelled = ReadOptions { label: Some((-1).into()), ..plain };
         if let Ok(input) = read(&source, &labelled) {
             let _ = input.encode_labels(&LabelOptions { missing: MissingLabels::HoldOut, classes: None });
@@ -60,7 +60,7 @@ pub fn onwards(input: &Input) {
         let stored = Preprocess::from_json(&json).expect("a stored pipeline can be read back");
         assert_eq!(stored, pipeline);
         if let Ok(features) = stored.transform(&input.features) {
-            assert!(features.values.iter().all(|value| value.is_finite()));
+            assert!(features.rows.values().iter().all(|value| value.is_finite()));
         }
     }
 }

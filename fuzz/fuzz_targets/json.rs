@@ -1,0 +1,7 @@
+//! Reads arbitrary bytes as Json.
+#![no_main]
+
+use cmrm_data::read::Format;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| cmrm_fuzz::read_everyhow(Format::Json, bytes));
