@@ -22,6 +22,15 @@ impl Draw {
     }
 }
 
+/// What a note says in a word, as someone wrote it down, and how much it speaks for leaving.
+const NOTES: [(&str, &str, i64); 5] = [
+    ("Rechnung", "hat am Telefon mehrmals nach der letzten Rechnung gefragt", 0),
+    ("Beschwerde", "beschwert sich über lange Wartezeiten, will mit dem Chef sprechen", 120),
+    ("Lob", "lobt den freundlichen Service und empfiehlt uns weiter", -120),
+    ("Umzug", "zieht um, neue Anschrift folgt per Post", 40),
+    ("Zahlung", "zahlt ab jetzt per Lastschrift, Mandat liegt vor", -40),
+];
+
 /// `1.148,52 €`.
 fn euros(cents: u64) -> String {
     let (whole, cents) = (cents / 100, cents % 100);
@@ -36,7 +45,7 @@ fn euros(cents: u64) -> String {
 fn write_tables(folder: &Path) {
     let header = "kunde;umsatz;seit;aktiv;plz;notiz;tarif;status\n";
     let (mut messy, mut test) = (String::from(header), String::from(header));
-    let (mut tidy, mut tidy_test) = (String::from("umsatz,seit,aktiv,plz,tarif,status\n"), String::new());
+    let (mut tidy, mut tidy_test) = (String::from("umsatz,seit,aktiv,plz,notiz,tarif,status\n"), String::new());
     tidy_test += &tidy;
     let mut draw = Draw(14);
     for row in 0..2 * ROWS {
@@ -44,7 +53,9 @@ fn write_tables(folder: &Path) {
         let (day, month, year) = (1 + draw.below(28), 1 + draw.below(12), 2019 + draw.below(6));
         let active = draw.below(3) > 0;
         let (plz, tarif) = (1_067 + 3_000 * draw.below(8), draw.below(3));
-        let score = cents as i64 / 1_000 - 60 * (year as i64 - 2021) - if active { 120 } else { 0 } + 40 * tarif as i64;
+        let reason = draw.below(NOTES.len() as u64) as usize;
+        let (short, note, weight) = NOTES[reason];
+        let score = cents as i64 / 1_000 - 60 * (year as i64 - 2021) - if active { 120 } else { 0 } + 40 * tarif as i64 + weight;
         let right = if score > 60 { "gekündigt" } else { "treu" };
         let training = row < ROWS;
         let wrong = training && draw.below(100) < 12;
@@ -56,16 +67,15 @@ fn write_tables(folder: &Path) {
         let (typed, price) =
             (if row == 700 { "gekündgit" } else { label }, if row == 41 { "auf Anfrage".into() } else { euros(cents) });
         let (out, tidy_out) = if training { (&mut messy, &mut tidy) } else { (&mut test, &mut tidy_test) };
-        let calls = draw.below(1_000_000);
+        let (case, active_word) = (draw.below(1_000_000), if active { "Ja" } else { "nein" });
         writeln!(
             out,
-            "K-{row:06};{price};{day:02}/{month:02}/{year};{};{plz:05};hat am Telefon {calls} mal nach der Rechnung gefragt;{tarif};{typed}",
-            if active { "Ja" } else { "nein" }
+            "K-{row:06};{price};{day:02}/{month:02}/{year};{active_word};{plz:05};Vorgang {case}: {note};{tarif};{typed}"
         )
         .unwrap();
         if row != 700 {
             let price = if row == 41 { String::from("1500") } else { format!("{}.{:02}", cents / 100, cents % 100) };
-            writeln!(tidy_out, "{price},{year}-{month:02}-{day:02},{active},plz{plz},{tarif},{label}").unwrap();
+            writeln!(tidy_out, "{price},{year}-{month:02}-{day:02},{active},plz{plz},{short},{tarif},{label}").unwrap();
         }
     }
     for (name, text) in [("messy.csv", messy), ("test.csv", test), ("tidy.csv", tidy), ("tidy-test.csv", tidy_test)] {
@@ -79,14 +89,12 @@ fn accuracy(summary: &serde_json::Value) -> f64 {
     metrics.iter().find(|metric| metric["name"] == "accuracy").unwrap()["value"].as_f64().unwrap()
 }
 
-/// Text is not looked at here: `--ignore notiz`.
 #[test]
 fn a_messy_table_is_as_good_as_a_tidy_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     write_tables(path);
-    let fit = ["fit", "messy.csv", "--label", "status", "--ignore", "notiz", "--model", "linear"];
-    let shown = cmrm(path, &[&fit[..], &["--out", "run"]].concat());
+    let shown = cmrm(path, &["fit", "messy.csv", "--label", "status", "--model", "linear", "--out", "run"]);
     let words = String::from_utf8(shown.stderr).unwrap();
     assert!(shown.status.success(), "{words}");
     for line in [
@@ -99,7 +107,7 @@ fn a_messy_table_is_as_good_as_a_tidy_one() {
         "aktiv   boolean             0  ",
         "plz     categorical         0  8 names: ",
         "tarif   categorical         0  3 names: ",
-        "notiz   -                   0  ",
+        "notiz   text                0  ",
         "note: column 'plz': its numbers start with zeros, as codes do: treated as names",
         "note: column 'umsatz': 1 cell is not numeric and treated as missing: row 41 has 'auf Anfrage'",
         "note: the label 'gekündgit' (1 row) looks like 'gekündigt' (",
@@ -109,18 +117,16 @@ fn a_messy_table_is_as_good_as_a_tidy_one() {
     // The slip is a class of its own until it is corrected; the run knows label and IDs, so nobody says them again.
     std::fs::write(path.join("d.csv"), "row,action,label\n700,relabel,gekündigt\n").unwrap();
     succeed(path, &["clean", "messy.csv", "d.csv", "--run", "run", "--out", "clean.csv"]);
-    let fit = |data: &str, test: &str, ignore: &[&str]| {
+    // With nothing said of the model or the columns: the vote.
+    let fit = |data: &str, test: &str, more: &[&str]| {
         let out = format!("run-{data}");
-        json(
-            path,
-            &[&["fit", data, "--test", test, "--label", "status", "--model", "linear", "--out", &out], ignore].concat(),
-        )
+        json(path, &[&["fit", data, "--test", test, "--label", "status", "--out", &out], more].concat())
     };
-    let messy = fit("clean.csv", "test.csv", &["--ignore", "notiz", "--id", "kunde"]);
+    let messy = fit("clean.csv", "test.csv", &["--id", "kunde"]);
     let tidy = fit("tidy.csv", "tidy-test.csv", &[]);
     let (messy_accuracy, tidy_accuracy) = (accuracy(&messy), accuracy(&tidy));
     assert!(tidy_accuracy > 0.9, "{tidy_accuracy}");
-    assert!((messy_accuracy - tidy_accuracy).abs() <= 0.005, "{messy_accuracy} and {tidy_accuracy}");
+    assert!(messy_accuracy >= tidy_accuracy - 0.005, "{messy_accuracy} and {tidy_accuracy}");
     let columns = messy["data"]["columns"]["columns"].as_array().unwrap();
     assert_eq!(columns.iter().filter(|column| column["kind"] == "date").count(), 1);
     let evaluated = json(path, &["evaluate", "run-clean.csv", "test.csv"]);
