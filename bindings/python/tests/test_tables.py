@@ -219,3 +219,22 @@ def test_texts_in_chunks():
         for part in range(0, 400, 100):
             model.partial_fit(texts[part : part + 100], topics[part : part + 100], classes=list(TOPICS))
     assert model.score(texts, topics) > 0.9
+
+
+def test_column_types_are_what_the_caller_says(notes):
+    table, topics = notes
+    frame = pd.DataFrame(table).assign(customer=[f"K{row:04}" for row in range(300)], when="03/04/2024")
+    frame.loc[::2, "when"] = "05/06/2024"
+    model = linear().fit(frame, topics)
+    assert any("'customer'" in note and "column_types" in note for note in model.notes_)
+    types = {"shop": "ignore", "count": "categorical", "when": "date:mdy", "note": "categorical"}
+    stated = linear(column_types=types).fit(frame, topics)
+    told = {column["name"]: column for column in stated.columns_}
+    assert [told[name]["kind"] for name in ("count", "when", "note")] == ["categorical", "date", "categorical"]
+    assert told["when"]["cells"].startswith("2024-03-04")
+    assert "shop" not in told or told["shop"]["done"].startswith("left out")
+    assert stated.predict(frame).shape == (300,)
+    with pytest.raises(ValueError, match="'number' is not a kind of column"):
+        linear(column_types={"count": "number"}).fit(frame, topics)
+    with pytest.raises(TypeError, match="column_types: expected a dictionary"):
+        linear(column_types=["count"]).fit(frame, topics)

@@ -75,7 +75,7 @@ pub struct ReadArgs {
     /// Row ID column, not used as a feature.
     #[arg(long, value_name = "NAME|INDEX", allow_hyphen_values = true)]
     pub id: Option<String>,
-    /// Format of the data: csv, json, parquet, arrow, npy, npz, idx, cifar10 or cifar100 [default: detected].
+    /// Format of the data: csv, json, parquet, arrow, npy, npz, svmlight, mtx, idx, cifar10 or cifar100 [default: detected].
     #[arg(long)]
     pub format: Option<Format>,
     /// Character between cells, \t for a tab [default: detected].

@@ -56,6 +56,11 @@ impl DataFile {
     /// Text stays text, so that `007` and `NA` come out as they went in.
     fn of_text(path: &Path, names: &[String], mut options: ReadOptions, terminal: &Terminal) -> Result<Self> {
         let (label, id) = (label_column(path, names, &options)?, id_column(path, names, &options)?);
+        // Decisions belong to the rows as a run read them, which is not as they are written if someone said what columns are.
+        let read_as = match options.overrides.is_empty() {
+            true => None,
+            false => Fingerprint::of_rows(&read_data(path, &options)?),
+        };
         (options.label, options.id) = (None, None);
         options.overrides = names.iter().map(|name| (name.clone(), Override::Categorical)).collect();
         let missing = std::mem::take(&mut options.text.missing);
@@ -66,7 +71,7 @@ impl DataFile {
         let columns = table.columns().to_vec();
         let is_missing = |text: &str| missing.iter().any(|token| token == text.trim());
         let labels = names_of(&columns[label], is_missing);
-        Ok(DataFile { columns, label, id, labels, classes: None, source: path.display().to_string(), read_as: None })
+        Ok(DataFile { columns, label, id, labels, classes: None, source: path.display().to_string(), read_as })
     }
 
     fn of_columns(path: &Path, names: &[String], options: &ReadOptions) -> Result<Self> {

@@ -1,12 +1,13 @@
 //! What a run knows about its data, for verbs that take more of it: nobody has to say it twice.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use cmrm_data::read::ReadOptions;
 use cmrm_data::{ColumnRef, read::Expected};
 use cmrm_run::names::SETTINGS;
 
-use crate::args::ReadArgs;
+use crate::args::{ColumnType, ReadArgs};
 use crate::config;
 use crate::failure::Result;
 use crate::load::{names_data_set, set_text};
@@ -15,7 +16,7 @@ use crate::sources::open_data;
 
 /// The flags, and where they say nothing what the run in `folder` was told: the columns of labels and of row IDs, as far as
 /// the data has them, how a file of the same format is written, and whether it is read strictly. `expected` are the columns
-/// that the run's model takes; without them every column is looked at.
+/// that the run's model takes; without them every column is looked at, and is what the run was told.
 pub fn completed(read: &ReadArgs, data: &str, folder: &Path, expected: Option<Expected>) -> Result<ReadArgs> {
     let mut read = read.clone();
     let path = Path::new(data);
@@ -25,6 +26,12 @@ pub fn completed(read: &ReadArgs, data: &str, folder: &Path, expected: Option<Ex
         return Ok(read);
     }
     read.strict |= config.strict;
+    if expected.is_none() {
+        // Without a model to say what the columns are, it is what the run was told.
+        let stated = config.preprocess.overrides.into_iter().map(|(column, kind)| ColumnType { column, kind });
+        let said: HashSet<String> = read.overrides().map(|(column, _)| column).collect();
+        read.types.extend(stated.filter(|one| !said.contains(&one.column)));
+    }
     let trained_on = Path::new(&config.data);
     if path.extension() == trained_on.extension() {
         read.no_header |= config.no_header;
@@ -37,12 +44,19 @@ pub fn completed(read: &ReadArgs, data: &str, folder: &Path, expected: Option<Ex
     if !wants_label && (read.id.is_some() || config.id.is_none()) {
         return Ok(read);
     }
+    // With as many columns as the training data, a column given by its place is where it was; with fewer, another one is there.
+    let stated = usize::from(config.label.is_some()) + usize::from(config.id.is_some());
+    let width = expected.as_ref().map(|expected| expected.width + stated);
     let mut options = ReadOptions { expected, ..ReadOptions::default() };
     set_text(&mut options, read.no_header, read.delimiter.as_deref())?;
     options.format = read.format;
     // Whoever reads the rows says what is wrong with the file.
     let Ok(opened) = open_data(path, &options) else { return Ok(read) };
-    let there = |column: &String| ColumnRef(column.clone()).resolve(opened.names()).is_ok();
+    let names = opened.names();
+    let there = |column: &String| {
+        let same_places = width.is_none_or(|width| width == names.len());
+        names.contains(column) || same_places && ColumnRef(column.clone()).resolve(names).is_ok()
+    };
     if read.labels.is_none() {
         read.label = read.label.or(config.label.filter(there));
     }

@@ -82,10 +82,12 @@ pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
     }
     let options = read_options(config)?;
     let train = load_labelled(path, &options, config.labels.as_deref())?;
-    // A sparse file need not say how wide its rows are: those to test on are as wide as those to train on.
+    // Rows to test on are read as those to train on: a sparse file need not say how wide its rows are, and a date or a number may
+    // be written so that it can be read in two ways.
     let expected = match &train.features {
         Features::Sparse(array) => Some(Expected::of_array(array.rows.width())),
-        _ => None,
+        Features::Table(table) => Some(Expected::like(table)),
+        Features::Array(_) => None,
     };
     let options = ReadOptions { expected, ..options };
     let test = config.test.as_ref().map(|test| read_as("the test data", Path::new(test), &options)).transpose()?;

@@ -116,9 +116,14 @@ impl<'a> NewRows<'a> {
             let chunk = chunk?;
             rows += chunk.features.rows() as u64;
             self.add(&mut pending, chunk)?;
-            while pending.rows() >= block {
-                let rest = pending.split_off(block);
-                if !take(std::mem::replace(&mut pending, rest), self.id_name.as_deref())? {
+            let whole = pending.rows() / block;
+            let rest = pending.split_off(whole * block);
+            // From the end, so that no row is copied more than once.
+            let mut blocks: Vec<Block> = (1..whole).rev().map(|at| pending.split_off(at * block)).collect();
+            let first = std::mem::replace(&mut pending, rest);
+            blocks.extend((whole > 0).then_some(first));
+            while let Some(block) = blocks.pop() {
+                if !take(block, self.id_name.as_deref())? {
                     return Ok(());
                 }
             }

@@ -18,8 +18,10 @@ use crate::terminal::Terminal;
 /// Asked by Ctrl-C; a second Ctrl-C ends the process at once.
 static INTERRUPTED: LazyLock<Stop> = LazyLock::new(Stop::default);
 
-/// Seconds between checkpoints of a training with quick epochs.
+/// Seconds between checkpoints of a training with quick epochs, and how many times as long as the last one took: a large model is
+/// saved less often, so that saving takes a twentieth of the time.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(2);
+const CHECKPOINT_SHARE: u32 = 20;
 
 /// Makes Ctrl-C ask for a stop, soon and in good order.
 pub fn watch_interrupts() {
@@ -64,6 +66,8 @@ pub struct Watch {
     epochs: usize,
     checkpoint: PathBuf,
     saved: Instant,
+    /// How long the last checkpoint took.
+    saving: Duration,
 }
 
 impl Watch {
@@ -74,7 +78,7 @@ impl Watch {
         if let Ok(style) = ProgressStyle::with_template("  epoch {pos}/{len}  {bar:32}  {eta} left\n{msg}") {
             bar.set_style(style);
         }
-        Watch { bar, terminal: *terminal, epochs, checkpoint, saved: Instant::now() }
+        Watch { bar, terminal: *terminal, epochs, checkpoint, saved: Instant::now(), saving: Duration::ZERO }
     }
 
     /// Takes the bar away.
@@ -131,10 +135,11 @@ impl Observer<f32> for Watch {
             self.terminal.say(format!("epoch {done}/{}  {}", self.epochs, live_view::line(stats)));
         }
         // The end is kept too: whoever is killed while the results are written need not train again.
-        if trainer.has_ended() || self.saved.elapsed() > CHECKPOINT_EVERY {
+        if trainer.has_ended() || self.saved.elapsed() > CHECKPOINT_EVERY.max(CHECKPOINT_SHARE * self.saving) {
+            let begun = Instant::now();
             let saved = Checkpoint::of(trainer).to_bytes()?;
             write_file(&self.checkpoint, &saved).map_err(|error| Error::Observer(error.to_string().into()))?;
-            self.saved = Instant::now();
+            (self.saved, self.saving) = (Instant::now(), begun.elapsed());
         }
         Ok(ControlFlow::Continue(()))
     }

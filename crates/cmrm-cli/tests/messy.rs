@@ -55,7 +55,9 @@ fn write_tables(folder: &Path) {
         let (plz, tarif) = (1_067 + 3_000 * draw.below(8), draw.below(3));
         let reason = draw.below(NOTES.len() as u64) as usize;
         let (short, note, weight) = NOTES[reason];
-        let score = cents as i64 / 1_000 - 60 * (year as i64 - 2021) - if active { 120 } else { 0 } + 40 * tarif as i64 + weight;
+        let score = cents as i64 / 1_000 - 60 * (year as i64 - 2021) - if active { 120 } else { 0 }
+            + 40 * tarif as i64
+            + weight;
         let right = if score > 60 { "gekündigt" } else { "treu" };
         let training = row < ROWS;
         let wrong = training && draw.below(100) < 12;
@@ -156,4 +158,92 @@ fn bad_cells_and_unknown_columns_are_refused_where_the_user_wants_that() {
     let (settings, words) = (String::from_utf8(shown.stdout).unwrap(), String::from_utf8(shown.stderr).unwrap());
     assert!(settings.contains("[preprocess.overrides]\nnotiz = \"ignore\"\nplz = \"numeric\"\n"), "{settings}");
     assert!(words.contains("plz     numeric             0  1067 to 22067"), "{words}");
+}
+
+/// Rows beside those that a model was trained on are read as those were, whatever their own cells would suggest.
+#[test]
+fn dates_that_can_be_read_in_two_ways_are_read_as_in_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut draw = Draw(5);
+    let mut table = |rows: usize, days: u64| {
+        let mut text = String::from("seen,label\n");
+        for _ in 0..rows {
+            let (month, day) = (1 + draw.below(12), 1 + draw.below(days));
+            writeln!(text, "{month:02}/{day:02}/2024,{}", if month > 6 { "late" } else { "early" }).unwrap();
+        }
+        text
+    };
+    // Months come first, as a day beyond the twelfth shows; in the test rows no cell shows it.
+    std::fs::write(path.join("train.csv"), table(400, 28)).unwrap();
+    std::fs::write(path.join("test.csv"), table(200, 12)).unwrap();
+    let fit = ["fit", "train.csv", "--test", "test.csv", "--label", "label", "--model", "linear", "--out", "run"];
+    let found = accuracy(&json(path, &fit));
+    assert!(found > 0.95, "{found}");
+    let evaluated = json(path, &["evaluate", "run", "test.csv"]);
+    assert_eq!(accuracy(&evaluated), found);
+}
+
+/// A label given by its place is not looked for in rows that have none.
+#[test]
+fn rows_without_a_label_are_predicted_after_a_label_by_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    common::write_table(&path.join("t.csv"), 200);
+    let text = std::fs::read_to_string(path.join("t.csv")).unwrap();
+    let features: String = text.lines().map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0)).collect();
+    std::fs::write(path.join("new.csv"), features).unwrap();
+    succeed(path, &["fit", "t.csv", "--label", "-1", "--model", "linear", "--out", "run", "--quiet"]);
+    let labelled = succeed(path, &["predict", "run", "t.csv", "--quiet"]);
+    let bare = succeed(path, &["predict", "run", "new.csv", "--quiet"]);
+    assert!(labelled.starts_with("row,given_label,predicted_label,"), "{}", &labelled[..60]);
+    let without_given = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        [&cells[..1], &cells[2..]].concat().join(",")
+    };
+    assert_eq!(labelled.lines().map(without_given).collect::<Vec<_>>(), bare.lines().collect::<Vec<_>>());
+}
+
+/// Decisions carry a fingerprint of the rows as the run read them: `clean` reads them in the same way.
+#[test]
+fn decisions_about_columns_of_a_stated_kind_are_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut text = String::from("when,size,label\n");
+    for row in 0..200 {
+        writeln!(text, "{:02}/{:02}/2024,{row},{}", 1 + row % 12, 1 + row % 7, if row < 100 { "a" } else { "b" })
+            .unwrap();
+    }
+    std::fs::write(path.join("t.csv"), text).unwrap();
+    let fit = ["fit", "t.csv", "--label", "label", "--type", "when=date:mdy", "--model", "linear", "--out", "run"];
+    succeed(path, &[&fit[..], &["--quiet"]].concat());
+    let info: serde_json::Value = serde_json::from_slice(&std::fs::read(path.join("run/run.json")).unwrap()).unwrap();
+    let fingerprint = info["rows_fingerprint"].as_str().unwrap();
+    let decisions = format!("row,given_label,action,label,fingerprint\n3,a,relabel,b,{fingerprint}\n");
+    std::fs::write(path.join("d.csv"), decisions).unwrap();
+    succeed(path, &["clean", "t.csv", "d.csv", "--run", "run", "--out", "clean.csv"]);
+    assert!(std::fs::read_to_string(path.join("clean.csv")).unwrap().contains("04/04/2024,3,b\n"));
+}
+
+/// Labels that have nothing to do with the rows: said first, nothing flagged unless asked.
+#[test]
+fn a_model_at_chance_flags_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut draw = Draw(3);
+    let mut text = String::from("x,y,z,label\n");
+    for _ in 0..600 {
+        let [x, y, z] = [(); 3].map(|_| draw.below(10_000));
+        writeln!(text, "{x},{y},{z},{}", ["a", "b", "c"][draw.below(3) as usize]).unwrap();
+    }
+    std::fs::write(path.join("t.csv"), text).unwrap();
+    let printed = succeed(path, &["fit", "t.csv", "--label", "label", "--out", "run", "--quiet"]);
+    let warning = printed.find("Warning: the model predicts the labels no better than chance").unwrap();
+    assert!(warning < printed.find("accuracy").unwrap(), "{printed}");
+    assert!(printed.contains("No label is flagged; see the warning above."), "{printed}");
+    let audited = json(path, &["audit", "run"]);
+    assert_eq!(audited["issues"], 0);
+    assert!(audited["warning"].as_str().unwrap().contains("--flag-anyway"));
+    let asked = json(path, &["audit", "run", "--flag-anyway"]);
+    assert!(asked["issues"].as_u64().unwrap() > 100, "{asked}");
 }

@@ -2,11 +2,11 @@
 
 mod common;
 
-use cmrm_data::preprocess::{Note, Preprocess, PreprocessOptions, Summary, in_words};
+use cmrm_data::preprocess::{MissingCells, Note, Preprocess, PreprocessOptions, Summary, in_words};
 use cmrm_data::read::ReadOptions;
 use cmrm_data::table::date::{self, DateOrder};
 use cmrm_data::table::number::{self, Decimal};
-use cmrm_data::{Kind, Override};
+use cmrm_data::{Array, Features, Kind, Override};
 use common::{cells, labelled, read_csv, table};
 use proptest::prelude::*;
 
@@ -48,9 +48,9 @@ fn a_messy_table_is_understood_and_shown() {
     assert_eq!(
         in_words(&notes),
         [
-            "column 'customer' has 60 different values on 60 rows, as IDs do, and was left out; use it with --type \
-             'customer=KIND'",
-            "1 columns are not used by the model: 'note'",
+            "column 'customer' has 60 different values on 60 rows, as IDs do, and was left out; say what it is to use it: \
+             --type 'customer=KIND', in Python column_types",
+            "1 column is not used by the model: 'note'",
             "column 'price': 1 cell is not numeric and treated as missing: row 17 has 'ask'; refuse such cells with --strict",
         ]
     );
@@ -206,5 +206,17 @@ proptest! {
             }
             let _ = (number::parse(&text, Decimal::Point), number::parse(&text, Decimal::Comma), number::unit(&text));
         }
+    }
+}
+
+/// A column of an array that counts is a number like any other, whether gaps are filled in or not.
+#[test]
+fn a_counter_in_an_array_is_kept() {
+    let values: Vec<f32> = (0..100).flat_map(|row| [row as f32, (row * 7 % 13) as f32]).collect();
+    let features = Features::Array(Array::new(values, 2).unwrap());
+    let rows: Vec<usize> = (0..100).collect();
+    for (missing, nan_is_missing) in [(MissingCells::Refuse, false), (MissingCells::Impute, true)] {
+        let options = PreprocessOptions { missing, nan_is_missing, ..Default::default() };
+        assert_eq!(Preprocess::fit(&features, &rows, &options).unwrap().0.width(), 2);
     }
 }

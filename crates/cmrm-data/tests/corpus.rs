@@ -52,11 +52,17 @@ fn no_seed_makes_a_reader_panic_and_most_can_be_read() {
     }
 }
 
+/// The stored pipelines that this project wrote; what fuzzing has found beside them may be refused.
+const PIPELINES: [&str; 5] = ["days", "every_encoder", "sparse", "text", "unnamed"];
+
 #[test]
 fn stored_pipelines_can_be_read() {
+    let mut read = 0;
     for (name, bytes) in seeds("preprocess_json") {
-        let text = String::from_utf8_lossy(&bytes);
-        let pipeline = Preprocess::from_json(&text);
-        assert!(pipeline.is_ok() || !name.ends_with("every_encoder"), "{name}: {pipeline:?}");
+        let pipeline = Preprocess::from_json(&String::from_utf8_lossy(&bytes));
+        let ours = Path::new(&name).file_name().is_some_and(|file| PIPELINES.iter().any(|known| file == *known));
+        assert!(pipeline.is_ok() || !ours, "{name}: {pipeline:?}");
+        read += usize::from(ours);
     }
+    assert_eq!(read, PIPELINES.len());
 }

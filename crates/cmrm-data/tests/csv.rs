@@ -63,6 +63,11 @@ fn headers_are_detected_and_can_be_overridden() {
         ("0.5,1.5,2.5,a\n1.5,0.5,3.5,b\n", vec!["x0", "x1", "x2", "x3"]),
         ("0,1.5,1,a\n1,0.5,3,b\n", vec!["x0", "x1", "x2", "x3"]),
         ("a,b\n?,x\n", vec!["a", "b"]),
+        // Words for yes and no are names of columns too.
+        ("RI,Na,Si,Type\n1.52,13.6,71.8,1\n1.51,13.9,72.7,2\n", vec!["RI", "Na", "Si", "Type"]),
+        ("No,Ja,On\n1,rot,2024-01-01\n2,blau,None\n", vec!["No", "Ja", "On"]),
+        ("0,1,No\n0.5,1.5,2\n", vec!["0", "1", "No"]),
+        ("yes,red\nno,blue\nno,red\n", vec!["x0", "x1"]),
     ] {
         let input = read_csv(text, &ReadOptions::default()).unwrap();
         assert_eq!(table(&input).names(), names, "{text:?}");
@@ -87,6 +92,36 @@ fn kinds_are_detected_over_all_rows() {
     // One cell of another kind is a slip; two among too few are none.
     assert_eq!(kinds(&(long + "late\n")), [Numeric]);
     assert_eq!(kinds("a\n1\n2\nlate\n"), [Categorical]);
+}
+
+#[test]
+fn what_programs_write_for_nothing_is_missing() {
+    use Kind::{Boolean, Categorical, Date, Numeric};
+    let text = "d,n,b,f\n2024-01-01,1,True,None\nNaT,None,None,wood\n<NA>,#N/A,NaN,None\nNaN,2,False,NaN\n";
+    assert_eq!(kinds(text), [Date, Numeric, Boolean, Categorical]);
+    let rows = cells(&read_csv(text, &ReadOptions { strict: true, ..ReadOptions::default() }).unwrap());
+    assert_eq!(rows[1..], [["-", "-", "-", "wood"], ["-", "-", "-", "None"], ["-", "2", "false", "NaN"]]);
+    // NaN is a number.
+    assert_eq!(cells(&read_csv("n\n1\nNaN\nNone\n", &ReadOptions::default()).unwrap()), [["1"], ["NaN"], ["-"]]);
+}
+
+#[test]
+fn a_number_that_contradicts_all_others_is_a_bad_cell() {
+    let text = format!("n;v\n{}12,50;2\n", "1,234;1\n".repeat(100));
+    let input = read_csv(&text, &ReadOptions::default()).unwrap();
+    let column = table(&input).column("n").unwrap();
+    assert_eq!((column.text(0).unwrap(), column.text(100)), ("1234".into(), None));
+    assert_eq!((column.missing.unreadable()[0].row, column.missing.unreadable()[0].text.as_str()), (100, "12,50"));
+    assert!(column.doubt.as_ref().unwrap().starts_with("100 cells can be read in two ways"));
+    let error = refused(&text, &ReadOptions { strict: true, ..ReadOptions::default() });
+    assert!(error.starts_with("t.csv, row 100 (line 102), column 'n': '12,50' is not a numeric value"), "{error}");
+    // Who says how all numbers are written is not asked.
+    let mut stated = ReadOptions::default();
+    stated.text.decimal_comma = true;
+    let input = read_csv(&text, &stated).unwrap();
+    let column = table(&input).column("n").unwrap();
+    assert_eq!((column.text(0).unwrap(), column.text(100).unwrap()), ("1.234".into(), "12.5".into()));
+    assert_eq!(column.doubt, None);
 }
 
 #[test]

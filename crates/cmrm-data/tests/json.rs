@@ -119,8 +119,10 @@ fn what_is_no_cell_is_refused_where_it_is_wanted() {
         tolerant: false,
         needed: true,
     }];
-    let expected =
-        ReadOptions { expected: Some(Expected { columns, unnamed: false, width: 0 }), ..ReadOptions::default() };
+    let expected = ReadOptions {
+        expected: Some(Expected { columns, unnamed: false, width: 0, complete: true }),
+        ..ReadOptions::default()
+    };
     assert_eq!(cells(&read_json(text, &expected).unwrap()).len(), 2);
     let error = read_json("{\"b\": 1}", &expected).unwrap_err().to_string();
     assert!(error.contains("missing columns of the model: 'a'"), "{error}");

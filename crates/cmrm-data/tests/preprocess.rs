@@ -84,9 +84,9 @@ fn missing_cells_are_filled_in_and_flagged() {
     assert_eq!(values[9..18], [3.0, 1.0, 1.0, 0.0, 3.0, 1.0, 0.0, 0.0, 1.0]);
     assert_eq!(values[18..27], [5.0, 0.0, 1.0, 1.0, 3.0, 0.0, 1.0, 0.0, 0.0]);
     let notes: Vec<String> = notes.iter().map(Note::to_string).collect();
-    assert_eq!(notes[0], "column 'n': 1 missing cells filled in with the median, 3");
-    assert_eq!(notes[1], "column 'b': 1 missing cells filled in with the most frequent value, true");
-    assert_eq!(notes[2], "column 'd': 1 missing cells filled in with the median, 1970-01-04");
+    assert_eq!(notes[0], "column 'n': 1 missing cell filled in with the median, 3");
+    assert_eq!(notes[1], "column 'b': 1 missing cell filled in with the most frequent value, true");
+    assert_eq!(notes[2], "column 'd': 1 missing cell filled in with the median, 1970-01-04");
 
     let options = PreprocessOptions { missing_category: MissingCategory::MostFrequent, ..imputing() };
     let (pipeline, _, values) = fit("c\nx\n?\nx\ny\n", &options);
@@ -124,7 +124,7 @@ fn constant_columns_are_dropped_with_a_word_and_not_asked_for_again() {
     assert_eq!(values, [1.0, 0.0, 2.0, 1.0, 3.0, 0.0]);
     let nothing = input("a\n1\n1\n");
     let error = Preprocess::fit(&nothing.features, &[0, 1], &plain()).unwrap_err().to_string();
-    assert!(error.contains("every column is ignored or constant"), "{error}");
+    assert!(error.contains("every column was left out"), "{error}");
 }
 
 #[test]
@@ -148,6 +148,24 @@ fn a_column_that_counts_rows_is_left_out() {
     let options = PreprocessOptions { overrides: [("id".into(), Override::Numeric)].into(), ..plain() };
     let (pipeline, notes) = Preprocess::fit(&data.features, &rows, &options).unwrap();
     assert_eq!((pipeline.width(), notes), (2, vec![]));
+}
+
+#[test]
+fn a_column_counts_rows_in_any_order() {
+    let used = |number: fn(usize) -> usize| {
+        let text: String = (0..30).map(|row| format!("{},{}\n", number(row), row % 4)).collect();
+        let data = input(&format!("n,v\n{text}"));
+        // Some rows are for validation; and Python moves rows about before they are split.
+        let moved = data.gather(&(0..30).map(|row| row * 11 % 30).collect::<Vec<_>>()).unwrap();
+        let rows: Vec<usize> = (0..30).filter(|row| row % 4 != 1).collect();
+        let names = |data: &Input| Preprocess::fit(&data.features, &rows, &plain()).unwrap().0.feature_names();
+        assert_eq!(names(&data), names(&moved));
+        names(&data)
+    };
+    assert_eq!(used(|row| row), ["v"]);
+    assert_eq!(used(|row| 100 + row * 7 % 30), ["v"]);
+    assert_eq!(used(|row| row * 3), ["n", "v"], "far apart");
+    assert_eq!(used(|row| row.max(6)), ["n", "v"], "some are the same");
 }
 
 #[test]

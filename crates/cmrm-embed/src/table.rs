@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cmrm_data::read::{Opened, ReadOptions, Source, open, read_path};
+use cmrm_data::read::{Opened, ReadOptions, open_path};
 use cmrm_data::{Column, ColumnRef, Error, Features, Override, Problem, Result};
 
 /// Rows that are read and encoded at a time.
@@ -37,7 +37,7 @@ impl TextTable {
     pub fn open(path: &Path, texts: &[ColumnRef], label: Option<&ColumnRef>, mut reading: ReadOptions) -> Result<Self> {
         let source = path.display().to_string();
         let in_file = |error: Error| error.in_file(&source);
-        let names = names(&open_as(path, &reading)?, &source)?;
+        let names = names(&open_path(path, &reading)?, &source)?;
         let resolve = |column: &ColumnRef| Ok(names[column.resolve(&names).map_err(in_file)?].clone());
         let texts = texts.iter().map(resolve).collect::<Result<Vec<_>>>()?;
         let label = label.map(resolve).transpose()?;
@@ -48,7 +48,7 @@ impl TextTable {
         reading.overrides = names.iter().map(|name| (name.clone(), rule(name))).collect();
         // A text that says "NA" is a text.
         let missing = std::mem::take(&mut reading.text.missing);
-        Ok(TextTable { opened: open_as(path, &reading)?, texts, label, missing, source })
+        Ok(TextTable { opened: open_path(path, &reading)?, texts, label, missing, source })
     }
 
     /// Counts rows and collects labels.
@@ -103,13 +103,6 @@ impl TextTable {
 
     fn is_missing(&self, label: &str) -> bool {
         self.missing.iter().any(|missing| missing == label.trim())
-    }
-}
-
-fn open_as(path: &Path, reading: &ReadOptions) -> Result<Opened> {
-    match path.is_dir() {
-        true => Ok(Opened::Whole(Box::new(read_path(path, reading)?))),
-        false => open(&Source::file(path), reading),
     }
 }
 

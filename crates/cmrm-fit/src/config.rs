@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cmrm::Rows;
 use cmrm::envelope::{EnvelopeConfig, Fade, Filter, Preset, PresetOverrides, Scale, Scope, Start};
 use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
@@ -271,6 +272,16 @@ impl FitConfig {
         }
     }
 
+    /// L-BFGS for trainings that are only compared. The gradient of a column that few rows have is small from the start, so that of sparse
+    /// rows the loss says when to stop.
+    pub(crate) fn lbfgs_to_compare(&self, rows: Rows<'_, f32>) -> LbfgsConfig {
+        let config = self.lbfgs(GRADIENT_TO_COMPARE.max(self.tolerance));
+        match rows {
+            Rows::Dense(_) => config,
+            Rows::Sparse(_) => LbfgsConfig { gradient_tolerance: 0.0, function_tolerance: LOSS_TO_COMPARE, ..config },
+        }
+    }
+
     /// What the engine takes.
     pub fn train_config(&self) -> TrainConfig {
         let (hidden, head, init) = match self.model() {
@@ -315,6 +326,10 @@ impl FitConfig {
 /// A step that lowers the loss is found in a few evaluations or, at one of the envelope's kinks, not at all: there the
 /// engine's own patience took twice as long as everything before.
 const SEARCH_EVALUATIONS: u64 = 8;
+
+/// Tolerance of the gradient, or of the loss, for trainings that are only compared: tighter ones change no choice.
+const GRADIENT_TO_COMPARE: f64 = 1e-3;
+const LOSS_TO_COMPARE: f64 = 1e-3;
 
 /// Stands in for epochs that rows are to decide, as long as they have not.
 const UNDECIDED_EPOCHS: usize = 1;

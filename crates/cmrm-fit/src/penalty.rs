@@ -11,6 +11,8 @@ use crate::error::Result;
 /// Penalties to try, the strongest first, as `l2` times the number of rows: scikit-learn's 1/C. Against the sum of the
 /// losses a penalty weighs the same whatever the number of rows, so that what a part of them says holds for all.
 const STRENGTHS: [f64; 3] = [100.0, 10.0, 1.0];
+/// Sparse rows have the length of one, and want weaker penalties than columns of equal spread.
+pub(crate) const STRENGTHS_OF_SPARSE: [f64; 5] = [10.0, 3.0, 1.0, 0.3, 0.1];
 /// Where rows cannot say: scikit-learn's default.
 const USUAL_STRENGTH: f64 = 1.0;
 const FOLDS: usize = 5;
@@ -18,8 +20,6 @@ const FOLDS: usize = 5;
 const MOST_ROWS: usize = 4000;
 /// Stream of the generator that these rows are drawn from.
 const ROWS_STREAM: u64 = 0xbe7a;
-/// Tolerance of the trainings that are only compared.
-const TOLERANCE: f64 = 1e-3;
 
 /// The settings with their penalty, which `rows` decide where it was left open: the one with the least log loss of
 /// observed labels over five folds. Each training starts where that of the next stronger penalty ended. An `observer` that
@@ -65,15 +65,17 @@ impl Search {
         let whole = rows.examples()?;
         let fold =
             |at| Fold { train: Part::gather(&whole, &drawn.training(at)), held: Part::gather(&whole, &drawn.held(at)) };
-        let method = Method::FullBatch(config.lbfgs(TOLERANCE.max(config.tolerance)));
+        let method = Method::FullBatch(config.lbfgs_to_compare(whole.x));
         let train = TrainConfig { method, selection: Selection::Last, ..config.train_config() };
         Ok(Search { train, arm: Arm::base(config.loss), folds: (0..FOLDS).map(fold).collect(), classes })
     }
 
     fn best(&self, observer: &mut dyn Observer<f32>) -> Result<f64> {
-        let mut found = (f64::INFINITY, STRENGTHS[0]);
+        let sparse = self.folds.iter().any(|fold| matches!(fold.train.x, OwnedRows::Sparse(_)));
+        let strengths = if sparse { &STRENGTHS_OF_SPARSE[..] } else { &STRENGTHS };
+        let mut found = (f64::INFINITY, strengths[0]);
         let mut parameters: Vec<Option<Vec<f32>>> = vec![None; self.folds.len()];
-        for strength in STRENGTHS {
+        for &strength in strengths {
             let mut loss = 0.0;
             for (fold, parameters) in self.folds.iter().zip(&mut parameters) {
                 let train = TrainConfig { l2: strength / fold.train.labels.len() as f64, ..self.train.clone() };

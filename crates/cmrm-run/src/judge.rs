@@ -11,6 +11,8 @@ use crate::error::Result;
 pub const LEVEL: f64 = 0.95;
 /// Numbers that all resamples of one metric may touch; more rows get fewer resamples.
 const RESAMPLED_ROWS: usize = 4_000_000;
+/// Bins of the calibration error: the usual number.
+const CALIBRATION_BINS: usize = 15;
 
 /// One metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,8 +56,6 @@ pub fn measure(probabilities: Matrix<'_, f32>, labels: &[u32], seed: u64) -> Res
     }];
     let config = resampling(labels.len(), seed);
     let pick = |values: &[u32], rows: &[usize]| rows.iter().map(|&i| values[i]).collect::<Vec<u32>>();
-    let rows_of =
-        |rows: &[usize]| rows.iter().flat_map(|&i| probabilities.row(i).iter().copied()).collect::<Vec<f32>>();
     let positive: Vec<f32> = probabilities.iter_rows().map(|row| row[classes.min(2) - 1]).collect();
     let scores = |rows: &[usize]| rows.iter().map(|&i| positive[i]).collect::<Vec<f32>>();
     type Metric<'a> = &'a (dyn Fn(&[usize]) -> cmrm::Result<f64> + Sync);
@@ -65,12 +65,19 @@ pub fn measure(probabilities: Matrix<'_, f32>, labels: &[u32], seed: u64) -> Res
     let auprc: Metric<'_> = &|rows| metric::average_precision(&scores(rows), &pick(labels, rows));
     let fpr: Metric<'_> = &|rows| metric::false_positive_rate(&pick(&predicted, rows), &pick(labels, rows));
     let fnr: Metric<'_> = &|rows| metric::false_negative_rate(&pick(&predicted, rows), &pick(labels, rows));
-    let top_5: Metric<'_> =
-        &|rows| metric::top_k_accuracy(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows), 5);
-    let log_loss: Metric<'_> = &|rows| metric::log_loss(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows));
-    let brier: Metric<'_> = &|rows| metric::brier(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows));
-    let ece: Metric<'_> =
-        &|rows| metric::expected_calibration_error(Matrix::new(&rows_of(rows), classes)?, &pick(labels, rows), 15);
+    // What is a mean over the rows is computed once for each of them, not in every sample.
+    let of_rows = |of: fn(Matrix<'_, f32>, &[u32]) -> cmrm::Result<f64>| {
+        let one = |(row, label): (&[f32], &u32)| of(Matrix::new(row, classes)?, std::slice::from_ref(label));
+        probabilities.iter_rows().zip(labels).map(one).collect::<cmrm::Result<Vec<f64>>>()
+    };
+    let (losses, squares) = (of_rows(metric::log_loss)?, of_rows(metric::brier)?);
+    let among_five = of_rows(|row, label| metric::top_k_accuracy(row, label, 5))?;
+    let top_5: Metric<'_> = &|rows| Ok(mean(&among_five, rows));
+    let log_loss: Metric<'_> = &|rows| Ok(mean(&losses, rows));
+    let brier: Metric<'_> = &|rows| Ok(mean(&squares, rows));
+    let confidence = |row: usize| f64::from(probabilities.row(row)[predicted[row] as usize]);
+    let told: Vec<(f64, bool)> = (0..labels.len()).map(|i| (confidence(i), predicted[i] == labels[i])).collect();
+    let ece: Metric<'_> = &|rows| Ok(metric::calibration_error_of(rows.iter().map(|&i| told[i]), CALIBRATION_BINS));
     let mut wanted = vec![("balanced_accuracy", balanced), ("macro_f1", macro_f1)];
     match classes {
         2 => wanted.extend([("auroc", auroc), ("auprc", auprc), ("fpr", fpr), ("fnr", fnr)]),
@@ -104,6 +111,9 @@ pub fn mean_interval(values: &[f64], range: (f64, f64), seed: u64) -> Result<met
     if values.len() < 2 {
         return Ok(metric::Interval { low: range.0, high: range.1, level: LEVEL });
     }
-    let mean = |rows: &[usize]| rows.iter().map(|&i| values[i]).sum::<f64>() / rows.len() as f64;
-    Ok(metric::bootstrap(values.len(), &resampling(values.len(), seed), |rows| Ok(mean(rows)))?.interval)
+    Ok(metric::bootstrap(values.len(), &resampling(values.len(), seed), |rows| Ok(mean(values, rows)))?.interval)
+}
+
+fn mean(values: &[f64], rows: &[usize]) -> f64 {
+    rows.iter().map(|&i| values[i]).sum::<f64>() / rows.len() as f64
 }

@@ -193,6 +193,7 @@ impl FitSummary {
             let _ = writeln!(out, "\n{}", difference_in_words(difference));
         }
         match self.suspects.count {
+            0 if self.suspects.withheld => out.push_str("\nNo label is flagged; see the warning above.\n"),
             0 => out.push_str("\nNo label looks wrong.\n"),
             _ => self.write_suspects(out, style),
         }

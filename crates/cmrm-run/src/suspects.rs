@@ -26,6 +26,9 @@ pub struct Suspect {
 pub struct Suspects {
     /// How many.
     pub count: usize,
+    /// Whether none is named because the models tell nothing of the labels.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
     /// Their share of the training rows.
     pub share: f64,
     /// Truly wrong labels among them, where that is known.
@@ -53,15 +56,16 @@ impl Suspects {
             suggested_label: rows.name(rows.rival[at]).into(),
             margin: rows.margin[at],
         });
-        let top = top.collect();
-        Suspects { count: suspects.len(), share: suspects.len() as f64 / rows.len() as f64, precision, recall, top }
+        let (count, top) = (suspects.len(), top.collect());
+        let withheld = rows.evidence().is_some_and(|evidence| evidence.tells_nothing());
+        Suspects { count, withheld, share: count as f64 / rows.len() as f64, precision, recall, top }
     }
 }
 
 /// A model that tells nothing of the labels, in words.
 pub fn no_better_than_chance(evidence: &Evidence) -> String {
     format!(
-        "the model tells the labels no better than chance: it agrees with {:.1} % of the observed labels of {} rows that it had \
+        "the model predicts the labels no better than chance: it agrees with {:.1} % of the observed labels of {} rows that it had \
          not seen, where always naming the most frequent class agrees with {:.1} %; check that features and labels belong \
          together, or try other features",
         100.0 * evidence.accuracy,

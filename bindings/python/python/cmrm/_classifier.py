@@ -77,6 +77,8 @@ class CMRMClassifier(FittedClassifier):
         they need
     standardise : scale numeric columns to mean zero and variance one
     impute : fill in missing cells and NaN instead of refusing them
+    column_types : what columns of a table are, over what is detected: a dictionary from names to ``numeric``, ``boolean``,
+        ``categorical``, ``date``, ``text`` or ``ignore``, with ``numeric:comma``, ``date:mdy`` and the like as in ``cmrm fit --type``
     base : also train a base arm without the envelope, for comparison in :meth:`report`
     row_order : ``content`` sorts the rows by content, so that the result does not depend on their order; ``given``
         keeps their order, as the command does
@@ -148,6 +150,7 @@ class CMRMClassifier(FittedClassifier):
         validation_share=None,
         standardise=True,
         impute=False,
+        column_types=None,
         base=False,
         budget=None,
         row_order="content",
@@ -183,6 +186,7 @@ class CMRMClassifier(FittedClassifier):
         self.validation_share = validation_share
         self.standardise = standardise
         self.impute = impute
+        self.column_types = column_types
         self.base = base
         self.budget = budget
         self.row_order = row_order

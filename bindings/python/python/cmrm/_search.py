@@ -79,6 +79,7 @@ class CMRMClassifierCV(FittedClassifier):
         validation_share=None,
         standardise=True,
         impute=False,
+        column_types=None,
         base=False,
         row_order="content",
         keep_data=True,
@@ -121,6 +122,7 @@ class CMRMClassifierCV(FittedClassifier):
         self.validation_share = validation_share
         self.standardise = standardise
         self.impute = impute
+        self.column_types = column_types
         self.base = base
         self.row_order = row_order
         self.keep_data = keep_data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -58,7 +59,15 @@ def settings(parameters: dict[str, Any]) -> str:
     config["preprocess"] = {"standardise": _checked("standardise", parameters["standardise"], "boolean")}
     if _checked("impute", parameters["impute"], "boolean"):
         config["preprocess"] |= {"missing": "impute", "nan-is-missing": True}
+    if parameters["column_types"] is not None:
+        config["preprocess"]["overrides"] = _column_types(parameters["column_types"])
     return json.dumps(config)
+
+
+def _column_types(types: Any) -> dict[str, str]:
+    if isinstance(types, Mapping) and all(isinstance(text, str) for pair in types.items() for text in pair):
+        return dict(types)
+    raise TypeError(f"column_types: expected a dictionary from names of columns to kinds, found {types!r}")
 
 
 def _checked(name: str, value: Any, kind: str) -> Any:

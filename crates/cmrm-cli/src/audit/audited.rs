@@ -159,7 +159,9 @@ impl Audited {
     pub fn text(&self, args: &AuditArgs) -> String {
         let shown = |class: u32| printable_value(self.name(class));
         // Without a confident joint the estimate is the share itself, which needs no second number.
-        let estimate = self.audit.noise.as_ref().map(|noise| 100.0 * noise.rate());
+        // One of a model that tells nothing means nothing.
+        let noise = self.audit.noise.as_ref().filter(|_| !self.tells_nothing());
+        let estimate = noise.map(|noise| 100.0 * noise.rate());
         let mut text =
             self.warning(args.flag_anyway).map(|warning| format!("Warning: {warning}.\n\n")).unwrap_or_default();
         text += &format!(

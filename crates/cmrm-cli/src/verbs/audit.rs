@@ -54,7 +54,7 @@ pub struct AuditArgs {
     /// Exit with code 1 if the share of suspects exceeds this.
     #[arg(long, value_name = "SHARE")]
     pub fail_above: Option<f64>,
-    /// Flag labels even if the model tells them no better than chance.
+    /// Flag labels even if the model predicts them no better than chance.
     #[arg(long)]
     pub flag_anyway: bool,
     /// With --folds: write the held-out probabilities to a .npy file, in the order of the labelled rows.

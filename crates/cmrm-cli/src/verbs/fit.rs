@@ -15,7 +15,7 @@ use cmrm_train::tune::SearchConfig;
 use crate::args::FitArgs;
 use crate::config;
 use crate::failure::{Failure, Result, in_read_file, in_stored};
-use crate::load::load;
+use crate::load::{load, names_data_set};
 use crate::progress::{Steps, Watch, decide_penalty, interrupted, stop_at_interrupt, watch_interrupts};
 use crate::resume::{self, Begun, DataStamp};
 use crate::sources::STANDARD_INPUT;
@@ -31,8 +31,8 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
         }
     }
     if args.dry_run {
-        // A file is looked at; what would have to be downloaded is not.
-        if Path::new(&config.data).is_file() {
+        // What is here is looked at; what would have to be downloaded is not.
+        if !config.data.is_empty() && !names_data_set(&config.data) {
             let loaded = load(&config, args.read.cache.as_deref())?;
             show_rows(&Prepared::new(&config, &loaded, &stop_at_interrupt())?, terminal);
         }

@@ -107,6 +107,10 @@ impl ColumnFit {
     /// Takes statistics that were gathered elsewhere, from cells none of which is missing.
     pub fn set_moments(&mut self, moments: Moments) {
         self.moments = moments;
+    }
+
+    /// Takes the column for no ID: those of an array seldom are.
+    pub fn is_no_id(&mut self) {
         self.numbers = identifier::Numbers::unknown();
     }
 

@@ -71,7 +71,10 @@ impl Fitter {
             at += 1;
             !ignored.contains(&(at - 1))
         });
-        let columns = used.iter().map(|column| ColumnFit::new(column, options)).collect();
+        let mut columns: Vec<ColumnFit> = used.iter().map(|column| ColumnFit::new(column, options)).collect();
+        if matches!(first, Features::Array(_)) {
+            columns.iter_mut().for_each(ColumnFit::is_no_id);
+        }
         let dense = match first {
             Features::Array(array) if !options.nan_is_missing => Some(DenseFit::new(array.width())),
             _ => None,
@@ -157,7 +160,7 @@ impl Fitter {
         };
         if pipeline.width() == 0 {
             return Err(Error::new(Problem::Empty("the set of features".into()))
-                .way_out("every column is ignored or constant on the training rows; check the columns"));
+                .way_out("every column was left out: ignored, constant, an ID, or text whose words are in too few training rows; check the columns"));
         }
         Ok((pipeline, notes))
     }

@@ -8,6 +8,11 @@ use crate::table::{count_words, names_identifiers};
 const ROWS: u64 = 50;
 /// Fewest rows for which a column that counts them is one of IDs.
 const ROWS_TO_COUNT: u64 = 20;
+/// How much further apart than the rows the numbers of those rows may be: the first and the last row need not be among the
+/// training rows, and in another order it is other numbers that are not.
+const CLOSE: f64 = 1.5;
+/// Pairs of equal numbers that chance would have made, at least.
+const EQUAL_PAIRS: f64 = 7.0;
 /// Share of different cells above which a column of names is one of IDs.
 const NEARLY_ALL: f64 = 0.9;
 /// The same where the column's name or every cell looks like an ID.
@@ -38,46 +43,60 @@ fn is_code(text: &str) -> bool {
 
 /// What numbers show of being IDs.
 pub(super) struct Numbers {
-    /// The number minus the row, as long as that is the same for every row.
-    counts_rows: Option<Option<f64>>,
-    /// The numbers by their bits, as long as all are whole, in a column that is called an ID.
+    /// Whether the column is called an ID: a few numbers may be there twice then.
+    called_id: bool,
+    /// The numbers by their bits, as long as all are whole and, unless the column is called an ID, different.
     different: Option<HashSet<u64>>,
+    /// The least and the greatest number, and the rows that they are looked for in.
+    numbers: Option<(f64, f64)>,
+    rows: Option<(u64, u64)>,
     cells: u64,
 }
 
 impl Numbers {
     /// Nothing seen yet of a column.
     pub fn new(column: &str) -> Self {
-        Numbers { counts_rows: Some(None), different: names_identifiers(column).then(HashSet::new), cells: 0 }
+        let (called_id, different) = (names_identifiers(column), Some(HashSet::new()));
+        Numbers { called_id, different, numbers: None, rows: None, cells: 0 }
     }
 
     /// What nobody looks at: columns of an array are seldom IDs.
     pub fn unknown() -> Self {
-        Numbers { counts_rows: None, different: None, cells: 0 }
+        Numbers { called_id: false, different: None, numbers: None, rows: None, cells: 0 }
     }
 
     /// Looks at the number in a row.
     pub fn add(&mut self, value: f64, row: u64) {
+        let Some(different) = &mut self.different else { return };
         self.cells += 1;
-        if let Some(offset) = self.counts_rows {
-            let now = value - row as f64;
-            self.counts_rows = offset.is_none_or(|offset| offset == now).then_some(Some(now));
+        // Both zeros are one number.
+        let is_new = different.insert((value + 0.0).to_bits());
+        if value.fract() != 0.0 || !is_new && !self.called_id {
+            self.different = None;
+            return;
         }
-        if let Some(different) = &mut self.different {
-            different.insert(value.to_bits());
-            if value.fract() != 0.0 {
-                self.different = None;
-            }
-        }
+        let (least, greatest) = self.numbers.unwrap_or((value, value));
+        self.numbers = Some((least.min(value), greatest.max(value)));
+        let (first, last) = self.rows.unwrap_or((row, row));
+        self.rows = Some((first.min(row), last.max(row)));
     }
 
     /// How numbers that tell the rows apart look, if they do.
     pub fn why(&self) -> Option<String> {
-        if matches!(self.counts_rows, Some(Some(_))) && self.cells >= ROWS_TO_COUNT {
+        let different = self.different.as_ref()?.len() as u64;
+        if different == self.cells && self.count_rows() {
             return Some("numbers the rows".into());
         }
-        let different = self.different.as_ref()?.len();
-        let enough = self.cells >= ROWS && different as f64 >= NEARLY_ALL * self.cells as f64;
+        let enough = self.called_id && self.cells >= ROWS && different as f64 >= NEARLY_ALL * self.cells as f64;
         enough.then(|| format!("has {different} different numbers on {} rows, as IDs do,", self.cells))
+    }
+
+    /// Whether numbers that all differ count the rows, in whatever order: they lie as close together as the rows do. Those
+    /// are often only some of all rows, so that there are gaps; and chance would have made several numbers the same.
+    fn count_rows(&self) -> bool {
+        let (Some((least, greatest)), Some((first, last))) = (self.numbers, self.rows) else { return false };
+        let (apart, rows) = (greatest - least + 1.0, (last - first + 1) as f64);
+        let pairs = self.cells as f64 * (self.cells as f64 - 1.0) / 2.0;
+        self.cells >= ROWS_TO_COUNT && apart <= CLOSE * rows && pairs >= EQUAL_PAIRS * apart
     }
 }

@@ -133,6 +133,7 @@ impl Preprocess {
                 .collect(),
             unnamed: self.unnamed,
             width: self.inputs,
+            complete: true,
         }
     }
 

@@ -145,7 +145,7 @@ fn together(notes: &[&Note]) -> String {
         Note::Imputed { .. } => format!("columns had {total} missing cells, which were filled in"),
         Note::UnknownCategories { .. } => format!("columns have {total} cells with categories unknown to the model"),
         Note::RareCategories { .. } => "columns have too many categories; the rarer ones are treated as unknown".into(),
-        Note::NoTerms { .. } => "columns of text share no words between training rows and were dropped".into(),
+        Note::NoTerms { .. } => "columns of text were left out: none of their words is in enough training rows".into(),
         Note::Unreadable { .. } => format!("columns had {total} cells of another kind, which count as missing"),
         Note::Identifier { .. } => "columns tell the rows apart, as IDs do, and were left out".into(),
         // These speak for all columns, and there is one of them.
@@ -164,12 +164,13 @@ impl fmt::Display for Note {
                 write!(f, "column '{column}' is empty on the training rows and was dropped")
             }
             Note::Imputed { column, cells, with } => {
-                write!(f, "column '{column}': {cells} missing cells filled in with {with}")
+                write!(f, "column '{column}': {} filled in with {with}", counted(*cells, "missing cell"))
             }
             Note::UnknownCategories { column, cells, examples } => {
                 write!(
                     f,
-                    "column '{column}': {cells} cells with categories unknown to the model, such as {}",
+                    "column '{column}': {} with categories unknown to the model, such as {}",
+                    counted(*cells, "cell"),
                     quoted(examples)
                 )
             }
@@ -180,15 +181,14 @@ impl fmt::Display for Note {
                 )
             }
             Note::NoTerms { column } => {
-                write!(f, "column '{column}' is text whose words are not shared between training rows and was dropped")
+                write!(f, "column '{column}' was left out: no word of its text is in enough training rows")
             }
             Note::Unreadable { column, kind, cells, examples } => {
                 let rows: Vec<String> =
                     examples.iter().map(|cell| format!("row {} has '{}'", cell.row, cell.text)).collect();
                 let more = *cells - examples.len() as u64;
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let (count, are) =
-                    if *cells == 1 { ("1 cell".into(), "is") } else { (format!("{cells} cells"), "are") };
+                let (count, are) = (counted(*cells, "cell"), if *cells == 1 { "is" } else { "are" });
                 write!(
                     f,
                     "column '{column}': {count} {are} not {kind} and treated as missing: {}{more}; refuse such cells with \
@@ -197,16 +197,26 @@ impl fmt::Display for Note {
                 )
             }
             Note::Identifier { column, why } => {
-                write!(f, "column '{column}' {why} and was left out; use it with --type '{column}=KIND'")
+                write!(
+                    f,
+                    "column '{column}' {why} and was left out; say what it is to use it: --type '{column}=KIND', in Python column_types"
+                )
             }
             Note::ExtraColumns { columns } => {
-                write!(f, "{} columns are not used by the model: {}", columns.len(), quoted(columns))
+                let are = if columns.len() == 1 { "is" } else { "are" };
+                let count = counted(columns.len() as u64, "column");
+                write!(f, "{count} {are} not used by the model: {}", quoted(columns))
             }
             Note::MatchedByPosition => {
                 f.write_str("columns were matched by position because one side has no column names")
             }
         }
     }
+}
+
+/// `1 cell`, `2 cells`.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::{Note, Preprocess, SparsePlan};
 use crate::dataset::{Array, Dataset, Features, Input};
 use crate::error::{Error, Problem, Result};
 use crate::labels::LabelledRows;
-use crate::table::{Column, Table, Unreadable, Values, as_kind};
+use crate::table::{Column, Table, Unreadable, Values, as_kind, not_of_kind};
 
 /// Most unknown names that a note quotes.
 const EXAMPLES: usize = 3;
@@ -256,7 +256,11 @@ impl CellWriter<'_> {
 
     fn missing(&mut self, row: usize) -> Result<()> {
         let Some(fill) = &self.plan.fill else {
-            return Err(missing_cell(self.out.first_row + row as u64, &self.plan.name));
+            let (at, name) = (self.out.first_row + row as u64, &self.plan.name);
+            return Err(match self.unreadable.iter().find(|cell| cell.row == row) {
+                Some(cell) => not_of_kind(cell.text.clone(), self.plan.kind, at, name),
+                None => missing_cell(at, name),
+            });
         };
         self.filled += 1;
         match (fill, &self.plan.encoder) {

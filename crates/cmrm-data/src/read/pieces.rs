@@ -17,7 +17,6 @@ pub struct Pieces {
 impl Pieces {
     /// Opens files of one format that holds tables, and compares their columns. Their order is the order of the rows.
     pub(crate) fn open(name: String, sources: &[Source], format: Format, options: &ReadOptions) -> Result<Self> {
-        let each = |open: &dyn Fn(&Source) -> Result<Opened>| sources.iter().map(open).collect::<Result<Vec<_>>>();
         let opened: Vec<Opened> = match format {
             Format::Csv => {
                 CsvFile::open_all(sources, options)?.into_iter().map(|file| Opened::Csv(Arc::new(file))).collect()
@@ -25,8 +24,13 @@ impl Pieces {
             Format::Json => {
                 JsonFile::open_all(sources, options)?.into_iter().map(|file| Opened::Json(Arc::new(file))).collect()
             }
-            Format::Parquet => each(&|source| Ok(Opened::Parquet(Arc::new(ParquetFile::open(source, options)?))))?,
-            Format::Arrow => each(&|source| Ok(Opened::Arrow(Arc::new(ArrowFile::open(source, options)?))))?,
+            Format::Parquet => ParquetFile::open_all(sources, options)?
+                .into_iter()
+                .map(|file| Opened::Parquet(Arc::new(file)))
+                .collect(),
+            Format::Arrow => {
+                ArrowFile::open_all(sources, options)?.into_iter().map(|file| Opened::Arrow(Arc::new(file))).collect()
+            }
             _ => return Err(Error::option(format!("files of format {format} cannot be put together")).in_file(name)),
         };
         let files: Vec<_> = sources.iter().map(|source| source.name().to_string()).zip(opened).collect();

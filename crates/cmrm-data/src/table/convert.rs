@@ -29,11 +29,16 @@ pub(crate) fn as_kind<'a>(column: &'a Column, kind: Kind, style: Style, first_ro
             _ => builder.push_text(&text),
         };
         if !fits {
-            return Err(Error::new(Problem::NotOfKind { text: text.into_owned(), kind })
-                .at_row(first_row + row as u64)
-                .in_column(&*column.name)
-                .way_out(format!("the column has to be {kind}: correct the cell, or state the column's kind")));
+            return Err(not_of_kind(text.into_owned(), kind, first_row + row as u64, &column.name));
         }
     }
     Ok(Cow::Owned(builder.finish(&column.name)))
+}
+
+/// The error of a cell that is not of the kind that its column has to be.
+pub(crate) fn not_of_kind(text: String, kind: Kind, row: u64, column: &str) -> Error {
+    Error::new(Problem::NotOfKind { text, kind })
+        .at_row(row)
+        .in_column(column)
+        .way_out(format!("the column has to be {kind}: correct the cell, or state the column's kind"))
 }

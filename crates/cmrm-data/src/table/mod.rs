@@ -15,13 +15,13 @@ mod words;
 pub use builder::ColumnBuilder;
 pub use column::{Column, Values};
 pub use column_ref::{ColumnRef, closest};
-pub(crate) use convert::as_kind;
+pub(crate) use convert::{as_kind, not_of_kind};
 pub use guess::{Guess, Settled};
 pub use kind::{Kind, Override};
 pub use missing::{Missing, Unreadable};
 pub use style::Style;
 pub use words::parse_boolean;
-pub(crate) use words::{count_words, names_identifiers};
+pub(crate) use words::{count_words, is_nothing, names_identifiers};
 
 use crate::error::{Error, Problem, Result};
 

@@ -39,9 +39,9 @@ const CURRENCIES: [&str; 51] = [
 /// The number in a cell, without the spaces around it. NaN and infinities are numbers too: they are refused later, with
 /// their place.
 pub fn parse(text: &str, decimal: Decimal) -> Option<f64> {
-    // What programs write, exponents included.
-    if decimal == Decimal::Point
-        && let Ok(value) = text.parse()
+    // What programs write, exponents included; NaN and infinities have no mark.
+    if let Ok(value) = text.parse::<f64>()
+        && (decimal == Decimal::Point || !value.is_finite())
     {
         return Some(value);
     }
@@ -282,7 +282,9 @@ mod tests {
         for text in ["1.5", "1,148.52", "0.123", "1.5.5"] {
             assert_eq!(parse(text, Decimal::Comma), None, "{text}");
         }
-        assert!(parse("NaN", Decimal::Point).is_some_and(f64::is_nan));
+        for decimal in [Decimal::Point, Decimal::Comma] {
+            assert!(parse("NaN", decimal).is_some_and(f64::is_nan));
+        }
     }
 
     #[test]

@@ -40,6 +40,17 @@ pub(super) fn small(text: &str) -> Option<String> {
     (text.len() <= LONGEST).then(|| text.to_lowercase())
 }
 
+/// Whether a cell is how a program writes that there is nothing. In a column of names it is a name, as a fence may be of the
+/// type `None`; and in one of numbers NaN is a number, which is refused later with its place.
+pub(crate) fn is_nothing(cell: &str) -> bool {
+    cell == "None" || is_nan(cell)
+}
+
+/// Whether a cell is NaN.
+pub(super) fn is_nan(cell: &str) -> bool {
+    cell.eq_ignore_ascii_case("nan")
+}
+
 /// Words in names of columns whose numbers are names, as in `zip_code` and `Telefon`.
 const CODES: [&str; 34] = [
     "zip",
@@ -102,14 +113,47 @@ const IDENTIFIERS: [&str; 20] = [
     "passengerid",
 ];
 
+/// Words that mean a code and nothing else: a `rate_code` is no rate, while `calls_mobile` are calls.
+const CODE: [&str; 5] = ["code", "kode", "codigo", "código", "codice"];
+
+/// Words for what is counted or measured: a column of `phone_calls` holds no phone numbers.
+const MEASURES: [&str; 72] = [
+    "age", "amount", "amounts", "anzahl", "average", "avg", "balance", "bytes", "call", "calls", "charge", "charges",
+    "cost", "costs", "count", "counter", "counts", "dauer", "day", "days", "depth", "distance", "duration", "fee",
+    "fees", "freq", "height", "hour", "hours", "income", "kosten", "len", "length", "lines", "länge", "max", "mean",
+    "median", "messages", "min", "mins", "minuten", "minutes", "minutos", "month", "months", "percent", "pct", "price",
+    "prices", "qty", "quantity", "rate", "ratio", "revenue", "sales", "score", "seconds", "share", "size", "sms",
+    "speed", "std", "sum", "summe", "time", "total", "usage", "visits", "volume", "weeks", "years",
+];
+
+/// Words that say how many if a name starts with them; a `phone number` is a name.
+const HOW_MANY: [&str; 5] = ["n", "nb", "num", "number", "count"];
+
 /// Whether a column of that name holds codes, whatever its cells look like.
 pub(crate) fn names_codes(column: &str) -> bool {
-    words_of(column).iter().any(|word| CODES.contains(&word.as_str()))
+    is_called(column, &CODES)
 }
 
 /// Whether a column of that name tells rows or things apart.
 pub(crate) fn names_identifiers(column: &str) -> bool {
-    words_of(column).iter().any(|word| IDENTIFIERS.contains(&word.as_str()))
+    is_called(column, &IDENTIFIERS)
+}
+
+/// Whether a name has one of these words, and no other that says that it counts or measures.
+fn is_called(column: &str, words: &[&str]) -> bool {
+    let name = words_of(column);
+    (0..name.len()).any(|at| words.contains(&name[at].as_str()) && !counts(&name, at))
+}
+
+/// Whether the words beside the one at `at` say that it is only what is counted or measured.
+fn counts(name: &[String], at: usize) -> bool {
+    let (word, before, after) = (name[at].as_str(), &name[..at], &name[at + 1..]);
+    let any = |words: &[String]| words.iter().any(|word| MEASURES.contains(&word.as_str()));
+    let is = |word: Option<&String>, known: &[&str]| word.is_some_and(|word| known.contains(&word.as_str()));
+    // `lines_of_code` and `nr_of_children`.
+    let of = is(before.last(), &["of"]) || word == "nr" && is(after.first(), &["of"]);
+    let names = CODE.contains(&word) || IDENTIFIERS.contains(&word);
+    of || any(after) || is(before.first(), &HOW_MANY) || any(before) && !names
 }
 
 /// `customerId`, `customer_id` and `Customer ID` in words of small letters.
@@ -167,7 +211,19 @@ mod tests {
         for name in ["id", "customer_id", "customerId", "Kunden-Nr.", "UUID", "PassengerId"] {
             assert!(names_identifiers(name), "{name}");
         }
+        for name in ["phone_number", "Mobile", "rate_code", "country_of_origin_code", "mobile phone no"] {
+            assert!(names_codes(name), "{name}");
+        }
+        for name in ["sales_id", "id_of_customer", "total key"] {
+            assert!(names_identifiers(name), "{name}");
+        }
         for name in ["width", "idle", "encoder", "decoded", "price", "", "midi", "barcodes"] {
+            assert!(!names_codes(name) && !names_identifiers(name), "{name}");
+        }
+        for name in ["phone_calls", "mobile_minutes", "lines_of_code", "nr_of_children", "key_length", "callsMobile"] {
+            assert!(!names_codes(name) && !names_identifiers(name), "{name}");
+        }
+        for name in ["num_ids", "number of phone calls", "Total mobile usage", "id_count", "n_id"] {
             assert!(!names_codes(name) && !names_identifiers(name), "{name}");
         }
     }

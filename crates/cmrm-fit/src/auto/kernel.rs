@@ -1,5 +1,6 @@
 //! Kernel machines: one training, whose left-out predictions need no folds.
 
+use cmrm::OwnedRows;
 use cmrm::rng::Rng;
 use cmrm_train::Stop;
 use cmrm_train::kernel::KernelConfig;
@@ -11,12 +12,14 @@ use super::setting::{RIDGES, Setting};
 use super::task::{Learned, Task, at};
 use crate::error::Result;
 
-/// Most rows that others are compared with.
+/// Most rows that others are compared with; of sparse rows fewer, since most of them have hardly a word in common.
 pub(super) const LANDMARKS: usize = 1000;
+const LANDMARKS_OF_SPARSE: usize = 600;
 /// Most rows to choose the ridge by; with more rows, only the best machine is trained on all.
 const MOST_ROWS: usize = 10_000;
-/// How many widths are trained on all rows, and how many rows choose them.
+/// How many widths are trained on all rows, of sparse ones and of others, and how many rows choose them.
 const WIDTHS: usize = 2;
+const WIDTHS_OF_SPARSE: usize = 1;
 const ROWS_FOR_WIDTHS: usize = 2000;
 const LANDMARKS_FOR_WIDTHS: usize = 300;
 /// Stream of the generator that rows to choose by are drawn from.
@@ -30,22 +33,24 @@ pub(super) fn learn(
     stop: &Stop,
 ) -> Result<Vec<Learned>> {
     let mut settings = settings.to_vec();
-    if of_one_width(&settings).count() > WIDTHS {
+    let sparse = matches!(task.part().data.features, OwnedRows::Sparse(_));
+    let (most, landmarks) = if sparse { (WIDTHS_OF_SPARSE, LANDMARKS_OF_SPARSE) } else { (WIDTHS, LANDMARKS) };
+    if of_one_width(&settings).count() > most {
         let scores = judge(task, &settings, ROWS_FOR_WIDTHS, LANDMARKS_FOR_WIDTHS, weights, stop)?;
         let scored: Vec<(Setting, f64)> = settings.iter().copied().zip(scores).collect();
         let mut widths: Vec<&[(Setting, f64)]> = scored.chunk_by(|a, b| width(a.0) == width(b.0)).collect();
         let best = |same: &[(Setting, f64)]| same.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
         widths.sort_by(|a, b| best(a).total_cmp(&best(b)));
-        settings = widths.into_iter().take(WIDTHS).flatten().map(|one| one.0).collect();
+        settings = widths.into_iter().take(most).flatten().map(|one| one.0).collect();
     }
     if settings.len() > 1 && task.part().data.len() > MOST_ROWS {
-        let scores = judge(task, &settings, MOST_ROWS, LANDMARKS, weights, stop)?;
+        let scores = judge(task, &settings, MOST_ROWS, landmarks, weights, stop)?;
         let best = (0..scores.len()).min_by(|&a, &b| scores[a].total_cmp(&scores[b]));
         settings = best.map(|best| settings[best]).into_iter().collect();
     }
     let mut learned = Vec::with_capacity(settings.len());
     for same in of_one_width(&settings) {
-        learned.extend(train(task, task.examples(same[0].scaling(), weights)?, same, LANDMARKS, stop)?);
+        learned.extend(train(task, task.examples(same[0].scaling(), weights)?, same, landmarks, stop)?);
     }
     Ok(learned)
 }

@@ -11,9 +11,6 @@ use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::kinds::ModelKind;
 
-/// Tolerance of the gradient: tighter ones change no vote.
-const TOLERANCE: f64 = 1e-3;
-
 /// Trains them fold by fold. Each penalty starts where the next stronger one ended.
 pub(super) fn learn(
     task: &Task<'_>,
@@ -22,7 +19,7 @@ pub(super) fn learn(
     stop: &Stop,
 ) -> Result<Vec<Learned>> {
     let config = FitConfig { model: Some(ModelKind::Linear), seed: task.config.seed, ..FitConfig::default() };
-    let method = Method::FullBatch(config.lbfgs(TOLERANCE));
+    let method = Method::FullBatch(config.lbfgs_to_compare(task.part().data.x()?));
     let config = TrainConfig { method, selection: Selection::Last, ..config.train_config() };
     let folds = each_fold(&task.folds, stop, |fold| {
         let (train, held) = (task.part().data.gather(&fold.train)?, task.part().data.gather(&fold.held)?);

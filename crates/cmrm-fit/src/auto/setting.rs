@@ -6,6 +6,7 @@ use cmrm_data::preprocess::Preprocess;
 
 use super::scaling::Scaling;
 use crate::kinds::ModelKind;
+use crate::penalty::STRENGTHS_OF_SPARSE;
 use crate::prepare::Prepared;
 
 /// Rows up to which everything is tried; with more of them, time counts and settings matter less.
@@ -120,10 +121,7 @@ impl Family {
         let small = data.len() <= SMALL;
         let sparse = matches!(data.features, OwnedRows::Sparse(_));
         match self {
-            // Rows of unit length want weaker penalties than columns of equal spread.
-            Family::Linear if sparse => {
-                [10.0, 3.0, 1.0, 0.3, 0.1].map(|strength| Setting::Linear { strength }).to_vec()
-            }
+            Family::Linear if sparse => STRENGTHS_OF_SPARSE.map(|strength| Setting::Linear { strength }).to_vec(),
             Family::Linear => [1000.0, 100.0, 10.0, 1.0, 0.1].map(|strength| Setting::Linear { strength }).to_vec(),
             Family::Network => vec![Setting::Network],
             Family::Neighbours if !small => Vec::new(),

@@ -75,7 +75,7 @@ impl Evidence {
         Evidence::of_labels(&confidence, agrees, labels, probabilities.columns())
     }
 
-    /// Whether the model tells the labels no better than chance: it agrees with no more of them than the most frequent class does,
+    /// Whether the model predicts the labels no better than chance: it agrees with no more of them than the most frequent class does,
     /// and its probabilities fit them no better than the classes' shares do. The latter tells for a good model of rare classes,
     /// which may never name one. A few rows can prove nothing, and are not held against the model.
     pub fn tells_nothing(&self) -> bool {

@@ -32,20 +32,30 @@ pub fn reliability<T: Copy + Into<f64>>(
 ) -> Result<Vec<ReliabilityBin>> {
     check_parameter("bins", bins as f64, (1..=MAX_BINS).contains(&bins), "between 1 and 1000000; 15 is usual")?;
     check_probabilities(probabilities, labels)?;
-    let mut found = vec![ReliabilityBin { rows: 0, confidence: 0.0, accuracy: 0.0 }; bins];
-    for (row, &label) in probabilities.iter_rows().zip(labels) {
+    Ok(bins_of(predictions(probabilities, labels), bins))
+}
+
+/// The confidence of every row, and whether it was right.
+fn predictions<T: Copy + Into<f64>>(probabilities: Matrix<'_, T>, labels: &[u32]) -> impl Iterator<Item = (f64, bool)> {
+    probabilities.iter_rows().zip(labels).map(|(row, &label)| {
         let class = most_likely(row);
-        let confidence = row[class as usize].into();
+        (row[class as usize].into(), class == label)
+    })
+}
+
+fn bins_of(predictions: impl Iterator<Item = (f64, bool)>, bins: usize) -> Vec<ReliabilityBin> {
+    let mut found = vec![ReliabilityBin { rows: 0, confidence: 0.0, accuracy: 0.0 }; bins];
+    for (confidence, right) in predictions {
         let bin = &mut found[bin_of(confidence, bins)];
         bin.rows += 1;
         bin.confidence += confidence;
-        bin.accuracy += f64::from(u8::from(class == label));
+        bin.accuracy += f64::from(u8::from(right));
     }
     for bin in found.iter_mut().filter(|bin| bin.rows > 0) {
         bin.confidence /= bin.rows as f64;
         bin.accuracy /= bin.rows as f64;
     }
-    Ok(found)
+    found
 }
 
 fn bin_of(confidence: f64, bins: usize) -> usize {
@@ -63,6 +73,18 @@ pub fn expected_calibration_error<T: Copy + Into<f64>>(
     bins: usize,
 ) -> Result<f64> {
     let found = reliability(probabilities, labels, bins)?;
-    let sum: f64 = found.iter().map(|bin| bin.rows as f64 * (bin.accuracy - bin.confidence).abs()).sum();
-    Ok(sum / labels.len() as f64)
+    Ok(error_of(&found, labels.len()))
+}
+
+/// The same of rows whose confidence is known, each with whether it was right: for resampling, which would look for it again in
+/// every sample. No rows and no bins have no error.
+pub fn calibration_error_of(predictions: impl Iterator<Item = (f64, bool)>, bins: usize) -> f64 {
+    let found = bins_of(predictions, bins.clamp(1, MAX_BINS));
+    let rows = found.iter().map(|bin| bin.rows).sum::<usize>();
+    error_of(&found, rows.max(1))
+}
+
+fn error_of(bins: &[ReliabilityBin], rows: usize) -> f64 {
+    let sum: f64 = bins.iter().map(|bin| bin.rows as f64 * (bin.accuracy - bin.confidence).abs()).sum();
+    sum / rows as f64
 }

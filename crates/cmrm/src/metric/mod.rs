@@ -38,7 +38,7 @@ pub use balanced_accuracy::balanced_accuracy;
 pub use binary_rates::{BinaryCounts, false_negative_rate, false_positive_rate};
 pub use bootstrap::{Bootstrap, BootstrapConfig, bootstrap};
 pub use brier::{binary_brier, brier};
-pub use calibration::{ReliabilityBin, expected_calibration_error, reliability};
+pub use calibration::{ReliabilityBin, calibration_error_of, expected_calibration_error, reliability};
 pub use confusion::Confusion;
 pub use interval::Interval;
 pub use log_loss::log_loss;

@@ -1,13 +1,17 @@
 //! How long a linear model takes on sparse rows: rows like those of texts, drawn here, fitted by L-BFGS.
 //!
 //! `cargo run --release -p cmrm-bench --bin sparse -- [ROWS WIDTH FILL CLASSES L2 TOLERANCE]`, by default 200,000 rows of
-//! 100,000 columns, 0.1 % filled, 20 classes. A tenth as many rows are drawn to judge by.
+//! 100,000 columns, 0.1 % filled, 20 classes. A tenth as many rows are drawn to judge by. `sparse FOLDER L2 TOLERANCE` takes the rows
+//! that `research/peers/sparse.py` keeps with `--keep FOLDER`.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cmrm::loss::LossConfig;
 use cmrm::rng::Rng;
 use cmrm::{Rows, SparseRows};
+use cmrm_data::Features;
+use cmrm_data::read::{ReadOptions, Source, read_labels, read_path};
 use cmrm_train::model::{ModelConfig, Network, Workspace};
 use cmrm_train::optim::LbfgsConfig;
 use cmrm_train::train::{Arm, Examples, Method, Silent, TrainConfig, Trainer};
@@ -19,12 +23,23 @@ const OWN: f64 = 0.25;
 const EVALUATIONS: usize = 5;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let given: Vec<f64> = std::env::args().skip(1).map(|argument| argument.parse()).collect::<Result<_, _>>()?;
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let folder = words.first().map(PathBuf::from).filter(|path| path.is_dir());
+    if folder.is_some() {
+        words.remove(0);
+    }
+    let given: Vec<f64> = words.iter().map(|argument| argument.parse()).collect::<Result<_, _>>()?;
     let at = |place: usize, otherwise: f64| given.get(place).copied().unwrap_or(otherwise);
-    let (rows, width, fill) = (at(0, 200_000.0) as usize, at(1, 100_000.0) as usize, at(2, 0.001));
-    let (classes, l2, tolerance) = (at(3, 20.0) as usize, at(4, 1e-6), at(5, 1e-5));
-    let train = Drawn::new(rows, width, fill, classes, 1)?;
-    let test = Drawn::new(rows.div_ceil(10), width, fill, classes, 2)?;
+    let (train, test, [l2, tolerance]) = match &folder {
+        Some(folder) => (Drawn::read(folder, "train")?, Drawn::read(folder, "test")?, [at(0, 1e-6), at(1, 1e-5)]),
+        None => {
+            let (rows, width, fill) = (at(0, 200_000.0) as usize, at(1, 100_000.0) as usize, at(2, 0.001));
+            let of = |rows: usize, seed: u64| Drawn::new(rows, width, fill, at(3, 20.0) as usize, seed);
+            (of(rows, 1)?, of(rows.div_ceil(10), 2)?, [at(4, 1e-6), at(5, 1e-5)])
+        }
+    };
+    let (rows, width) = (train.labels.len(), train.x.width());
+    let classes = train.labels.iter().max().map_or(0, |&most| most as usize + 1);
     println!("{rows} × {width}, {} numbers, {classes} classes, l2 {l2}, tolerance {tolerance}", train.x.kept());
     println!("memory of the rows: {}", memory());
     println!("evaluation: {:.3} s", evaluation(train.x.view().into(), classes)?);
@@ -83,6 +98,16 @@ struct Drawn {
 }
 
 impl Drawn {
+    /// `NAME.npz` and `NAME-labels.npy` of a folder.
+    fn read(folder: &Path, name: &str) -> Result<Self, Box<dyn std::error::Error>> {
+        let rows = read_path(&folder.join(format!("{name}.npz")), &ReadOptions::default())?;
+        let Features::Sparse(array) = rows.features else { return Err("the rows are not sparse".into()) };
+        let labels = read_labels(&Source::file(folder.join(format!("{name}-labels.npy"))), &ReadOptions::default())?;
+        let label = |row: usize| labels.text(row).and_then(|text| text.parse().ok()).ok_or("a label that is no class");
+        let labels: Vec<u32> = (0..labels.len()).map(label).collect::<Result<_, _>>()?;
+        Ok(Drawn { x: array.rows, clean: labels.clone(), labels })
+    }
+
     fn new(rows: usize, width: usize, fill: f64, classes: usize, seed: u64) -> cmrm::Result<Self> {
         let mut rng = Rng::new(seed, 0);
         let mut drawn = Drawn { x: SparseRows::empty(width)?, clean: Vec::new(), labels: Vec::new() };

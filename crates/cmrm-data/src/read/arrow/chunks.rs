@@ -14,7 +14,7 @@ use crate::dataset::{Features, Input};
 use crate::error::{Error, Problem, Result};
 use crate::read::cell::kind_to_read;
 use crate::read::options::assemble;
-use crate::table::{ColumnBuilder, as_kind};
+use crate::table::ColumnBuilder;
 
 /// Iterates over an Arrow file's rows in chunks, which do not cross batches.
 pub struct ArrowChunks {
@@ -69,9 +69,7 @@ impl ArrowChunks {
                 .read_into(self.batch_done, rows, self.row, &mut builder)
                 .map_err(|error| error.in_column(&*field.name))?;
             let column = builder.finish(&field.name);
-            columns.push(Some(
-                as_kind(&column, kind, file.plan.reading[at].style.unwrap_or_default(), self.row)?.into_owned(),
-            ));
+            columns.push(Some(file.plan.typed(at, column, self.row, &file.options.text)?));
         }
         let (table, labels, ids) = assemble(&file.plan, columns, false)?;
         let features = Features::Table(table.starting_at(self.row));

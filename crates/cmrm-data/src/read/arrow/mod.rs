@@ -13,16 +13,17 @@ mod schema;
 
 pub use chunks::ArrowChunks;
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::sync::Arc;
 
 use self::messages::Messages;
 use self::schema::Field;
-use super::options::Plan;
+use super::options::{Plan, look};
 use super::source::{io_error, read_head};
-use super::{ReadOptions, Source};
+use super::{CHUNK_ROWS, ReadOptions, Source};
 use crate::error::{Error, Problem, Result};
-use crate::table::{Kind, refuse_duplicates};
+use crate::table::{Guess, Kind, refuse_duplicates};
 
 /// What a file starts and ends with.
 const MAGIC: &[u8] = b"ARROW1";
@@ -33,6 +34,7 @@ pub(super) fn is_arrow(head: &[u8]) -> bool {
 }
 
 /// An Arrow file or stream whose columns are known.
+#[derive(Clone)]
 pub struct ArrowFile {
     source: Source,
     options: ReadOptions,
@@ -43,7 +45,34 @@ pub struct ArrowFile {
 impl ArrowFile {
     /// Reads the schema and settles the columns.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
-        Self::open_here(source, options).map_err(|error| error.in_file(source.name()))
+        let mut files = Self::open_all(std::slice::from_ref(source), options)?;
+        files.pop().ok_or_else(|| Error::internal("one file was opened and none came back"))
+    }
+
+    /// The same for files that belong together: text that is to be numbers or dates is read in one way in all of them.
+    pub(crate) fn open_all(sources: &[Source], options: &ReadOptions) -> Result<Vec<Self>> {
+        let mut guesses = HashMap::new();
+        let mut files = Vec::with_capacity(sources.len());
+        for source in sources {
+            let opened = Self::open_here(source, options).and_then(|file| {
+                file.look(&mut guesses)?;
+                Ok(file)
+            });
+            files.push(opened.map_err(|error| error.in_file(source.name()))?);
+        }
+        files.iter_mut().for_each(|file| file.plan.settle_all(&guesses));
+        Ok(files)
+    }
+
+    /// Passes over the columns of text that are to be something else: all of their cells decide how they are written.
+    fn look(&self, known: &mut HashMap<String, Guess>) -> Result<()> {
+        match self.plan.to_look_at(|at| self.fields[at].of.kind() == Kind::Categorical) {
+            None => Ok(()),
+            Some(plan) => {
+                let file = Arc::new(ArrowFile { plan, ..self.clone() });
+                look(file.chunks(CHUNK_ROWS)?, &self.options.text, known)
+            }
+        }
     }
 
     fn open_here(source: &Source, options: &ReadOptions) -> Result<Self> {

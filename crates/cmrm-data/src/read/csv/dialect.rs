@@ -7,7 +7,7 @@ use super::sample::Sample;
 use crate::error::{Error, Problem, Result};
 use crate::table::date::{self, DateOrder};
 use crate::table::number::{self, Decimal};
-use crate::table::parse_boolean;
+use crate::table::{is_nothing, parse_boolean};
 
 /// Delimiters that are tried, best first where two fit equally well; the space is last.
 const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
@@ -149,22 +149,28 @@ fn detect_header(records: &[Vec<String>], missing: &[String]) -> bool {
         |cell: &str| [Decimal::Point, Decimal::Comma].iter().any(|&mark| number::parse(cell, mark).is_some());
     // Columns are called `y` and `t`, though cells of those letters may mean yes and true.
     let is_boolean = |cell: &str| cell.len() > 1 && parse_boolean(cell).is_some();
-    let typed = |cell: &str| is_number(cell) || is_boolean(cell) || date::parse_in(cell, DateOrder::DayFirst).is_some();
+    let is_date = |cell: &str| date::parse_in(cell, DateOrder::DayFirst).is_some();
+    let typed = |cell: &str| is_number(cell) || is_boolean(cell) || is_date(cell);
     let absent = |cell: &str| missing.iter().any(|token| token == cell);
-    let counted = |start: usize| {
-        let typed = first.iter().filter(|cell| typed(cell));
-        typed.enumerate().all(|(at, cell)| cell.parse() == Ok(at + start))
+    let column = |at: usize| rest.iter().filter_map(move |record| record.get(at)).filter(|cell| !absent(cell));
+    let all = |at: usize, fits: &dyn Fn(&str) -> bool| {
+        let mut cells = column(at).filter(|cell| !is_nothing(cell)).peekable();
+        cells.peek().is_some() && cells.all(|cell| fits(cell))
     };
-    if first.iter().any(|cell| typed(cell)) {
+    // Silicon is `Si` and a number may be called `No`: such a word is data only if it stands over others.
+    let is_data =
+        |at: usize| is_number(&first[at]) || is_date(&first[at]) || is_boolean(&first[at]) && all(at, &is_boolean);
+    let data: Vec<&String> = (0..first.len()).filter(|&at| is_data(at)).map(|at| &first[at]).collect();
+    if !data.is_empty() {
         // Names may be numbers only if they count the columns, as a data frame without names is written.
-        return first.len() > 2 && (counted(0) || counted(1)) && first.iter().filter(|cell| typed(cell)).count() > 1;
+        let counted = |start: usize| data.iter().enumerate().all(|(at, cell)| cell.parse() == Ok(at + start));
+        return first.len() > 2 && (counted(0) || counted(1)) && data.len() > 1;
     }
     if rest.is_empty() {
         return true;
     }
-    let column = |at: usize| rest.iter().filter_map(move |record| record.get(at)).filter(|cell| !absent(cell));
     // A name over numbers is a header for certain.
-    if (0..first.len()).any(|at| column(at).next().is_some() && column(at).all(|cell| typed(cell))) {
+    if (0..first.len()).any(|at| all(at, &typed)) {
         return true;
     }
     // Text over text: names do not come back as cells, categories do.

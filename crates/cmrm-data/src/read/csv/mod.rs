@@ -54,13 +54,7 @@ impl CsvFile {
             });
             files.push(guessed.map_err(|error| error.in_file(source.name()))?);
         }
-        for file in &mut files {
-            for at in 0..file.plan.names.len() {
-                if let Some(guess) = guesses.get(&file.plan.names[at]) {
-                    file.plan.settle(at, guess);
-                }
-            }
-        }
+        files.iter_mut().for_each(|file| file.plan.settle_all(&guesses));
         Ok(files)
     }
 

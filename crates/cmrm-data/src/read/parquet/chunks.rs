@@ -13,7 +13,7 @@ use crate::dataset::{Features, Input};
 use crate::error::{Error, Problem, Result};
 use crate::read::cell::kind_to_read;
 use crate::read::options::assemble;
-use crate::table::{ColumnBuilder, as_kind};
+use crate::table::ColumnBuilder;
 
 /// Iterates over a Parquet file's rows in chunks, which do not cross row groups.
 pub struct ParquetChunks {
@@ -56,9 +56,7 @@ impl ParquetChunks {
             values::read_rows(reader, meaning, rows, self.row, &mut builder)
                 .map_err(|error| error.in_column(name.as_str()))?;
             let column = builder.finish(name);
-            columns.push(Some(
-                as_kind(&column, kind, file.plan.reading[at].style.unwrap_or_default(), self.row)?.into_owned(),
-            ));
+            columns.push(Some(file.plan.typed(at, column, self.row, &file.options.text)?));
         }
         let (table, labels, ids) = assemble(&file.plan, columns, false)?;
         let features = Features::Table(table.starting_at(self.row));

@@ -12,6 +12,7 @@ mod values;
 
 pub use chunks::ParquetChunks;
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -24,14 +25,15 @@ use parquet::file::metadata::{
 use self::guard::Store;
 use self::schema::Meaning;
 use super::limits::MAX_FOOTER_BYTES;
-use super::options::Plan;
+use super::options::{Plan, look};
 use super::source::Content;
-use super::{ReadOptions, Source};
+use super::{CHUNK_ROWS, ReadOptions, Source};
 use crate::error::{Error, Problem, Result};
-use crate::table::{Kind, refuse_duplicates};
+use crate::table::{Guess, Kind, refuse_duplicates};
 use footer::schema_is_plausible;
 
 /// A Parquet file whose columns are known.
+#[derive(Clone)]
 pub struct ParquetFile {
     name: String,
     store: Store,
@@ -44,7 +46,35 @@ pub struct ParquetFile {
 impl ParquetFile {
     /// Reads the footer and settles the columns.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
-        Self::open_here(source, options).map_err(|error| error.in_file(source.name()))
+        let mut files = Self::open_all(std::slice::from_ref(source), options)?;
+        files.pop().ok_or_else(|| Error::internal("one file was opened and none came back"))
+    }
+
+    /// The same for files that belong together: text that is to be numbers or dates is read in one way in all of them.
+    pub(crate) fn open_all(sources: &[Source], options: &ReadOptions) -> Result<Vec<Self>> {
+        let mut guesses = HashMap::new();
+        let mut files = Vec::with_capacity(sources.len());
+        for source in sources {
+            let opened = Self::open_here(source, options).and_then(|file| {
+                file.look(&mut guesses)?;
+                Ok(file)
+            });
+            files.push(opened.map_err(|error| error.in_file(source.name()))?);
+        }
+        files.iter_mut().for_each(|file| file.plan.settle_all(&guesses));
+        Ok(files)
+    }
+
+    /// Passes over the columns of text that are to be something else: all of their cells decide how they are written.
+    fn look(&self, known: &mut HashMap<String, Guess>) -> Result<()> {
+        let is_text = |at: usize| self.meanings[at].is_some_and(|meaning| meaning.kind() == Kind::Categorical);
+        match self.plan.to_look_at(is_text) {
+            None => Ok(()),
+            Some(plan) => {
+                let file = Arc::new(ParquetFile { plan, ..self.clone() });
+                look(file.chunks(CHUNK_ROWS), &self.options.text, known)
+            }
+        }
     }
 
     fn open_here(source: &Source, options: &ReadOptions) -> Result<Self> {

@@ -1,6 +1,8 @@
 //! Days of the Gregorian calendar, and dates as text.
 
+mod scan;
 mod text;
+mod time;
 
 pub(crate) use text::is_compact;
 pub use text::{DateOrder, parse, parse_in};

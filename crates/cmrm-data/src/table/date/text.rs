@@ -7,6 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::scan::{Scan, small};
+use super::time::time;
 use super::{DAY, days_from_civil, days_in_month};
 
 /// What comes first in dates such as `05/06/2024`.
@@ -44,29 +46,8 @@ const LONGEST_MONTH: usize = 10;
 /// Days of the week by the first three letters of their English names, which mail and logs put before a date.
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-/// Hours from UTC of zones that mail and logs name.
-const ZONES: [(&str, i64); 14] = [
-    ("UTC", 0),
-    ("GMT", 0),
-    ("WET", 0),
-    ("BST", 1),
-    ("CET", 1),
-    ("CEST", 2),
-    ("EST", -5),
-    ("EDT", -4),
-    ("CST", -6),
-    ("CDT", -5),
-    ("MST", -7),
-    ("MDT", -6),
-    ("PST", -8),
-    ("PDT", -7),
-];
-
 /// Fewest and most bytes of a date: `1/2/24` and `Wednesday, September 25th, 2024 at …` with room to spare.
 const LENGTHS: std::ops::RangeInclusive<usize> = 6..=64;
-
-/// Microseconds in an hour.
-const HOUR: i64 = 3_600_000_000;
 
 /// Microseconds since 1970-01-01 00:00 UTC of what cannot be misread; a time without an offset is taken as UTC.
 pub fn parse(text: &str) -> Option<i64> {
@@ -166,65 +147,6 @@ fn named_date(scan: &mut Scan<'_>) -> Option<i64> {
     civil(year_of(year)?, month, day)
 }
 
-/// A time of day in microseconds after midnight UTC, up to the end of the text.
-fn time(scan: &mut Scan<'_>) -> Option<i64> {
-    let first = scan.digits()?;
-    let (hours, minutes, seconds) = match first.len() {
-        1 | 2 => {
-            let hours = small(first)?;
-            let minutes = scan.clock_part()?;
-            (hours, minutes, if minutes.is_some() { scan.clock_part()? } else { None })
-        }
-        // `101500`, as in compact ISO 8601.
-        4 => (small(&first[..2])?, small(&first[2..]), None),
-        6 => (small(&first[..2])?, small(&first[2..4]), small(&first[4..])),
-        _ => return None,
-    };
-    let mut fraction = 0;
-    if seconds.is_some() && scan.next_if(|c| matches!(c, '.' | ',')).is_some() {
-        let digits = scan.digits().filter(|digits| digits.len() <= 9)?;
-        // Six digits are microseconds; anything finer is cut off.
-        fraction = format!("{digits:0<6}")[..6].parse().ok()?;
-    }
-    scan.skip(&[' ']);
-    let hours = match (scan.noon(), minutes) {
-        (Some(after), _) => (1..=12).contains(&hours).then_some(hours % 12 + if after { 12 } else { 0 })?,
-        (None, Some(_)) => hours,
-        // A lone number is no time of day.
-        (None, None) => return None,
-    };
-    scan.skip(&[' ']);
-    let offset = offset(scan)?;
-    let (minutes, seconds) = (minutes.unwrap_or(0), seconds.unwrap_or(0));
-    // A leap second is accepted and lands on the next minute.
-    let exists = hours <= 23 && minutes <= 59 && seconds <= 60 && scan.is_done();
-    exists.then_some(hours * HOUR + (minutes * 60 + seconds) * 1_000_000 + fraction - offset)
-}
-
-/// `Z`, the name of a zone, `±HH[[:]MM]`, or nothing: microseconds from UTC.
-fn offset(scan: &mut Scan<'_>) -> Option<i64> {
-    let name = scan.letters();
-    let zone = match name {
-        "" | "Z" | "z" => 0,
-        name => ZONES.iter().find(|(zone, _)| zone.eq_ignore_ascii_case(name))?.1 * HOUR,
-    };
-    // `GMT+2` counts from a zone that is UTC.
-    let Some(sign) = scan.next_if(|c| matches!(c, '+' | '-' | '−')) else { return Some(zone) };
-    let digits = scan.digits().filter(|_| zone == 0 && !name.eq_ignore_ascii_case("z"))?;
-    let (hours, minutes) = match digits.len() {
-        1 | 2 => (small(digits)?, scan.clock_part()?.unwrap_or(0)),
-        4 => (small(&digits[..2])?, small(&digits[2..])?),
-        _ => return None,
-    };
-    let east = if sign == '+' { 1 } else { -1 };
-    (hours <= 18 && minutes <= 59).then_some(east * (hours * HOUR + minutes * 60_000_000))
-}
-
-/// A number of one or two digits.
-fn small(digits: &str) -> Option<i64> {
-    if digits.len() <= 2 { digits.parse().ok() } else { None }
-}
-
 /// Four digits, or two: those up to 68 are of this century, as in POSIX.
 fn year_of(digits: &str) -> Option<i64> {
     let year: i64 = digits.parse().ok()?;
@@ -249,84 +171,6 @@ fn month_of(word: &str) -> Option<i64> {
 fn civil(year: i64, month: i64, day: i64) -> Option<i64> {
     let exists = (1..=12).contains(&month) && day >= 1 && day <= days_in_month(year, month);
     exists.then(|| days_from_civil(year, month, day))
-}
-
-/// What is left of a text.
-struct Scan<'a>(&'a str);
-
-impl<'a> Scan<'a> {
-    fn is_done(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn take(&mut self, bytes: usize) -> &'a str {
-        let (taken, rest) = self.0.split_at(bytes);
-        self.0 = rest;
-        taken
-    }
-
-    /// The digits that come next, if any do.
-    fn digits(&mut self) -> Option<&'a str> {
-        let end = self.0.bytes().take_while(u8::is_ascii_digit).count();
-        (end > 0).then(|| self.take(end))
-    }
-
-    /// The letters that come next, perhaps none.
-    fn letters(&mut self) -> &'a str {
-        let end = self.0.find(|c: char| !c.is_alphabetic()).unwrap_or(self.0.len());
-        self.take(end)
-    }
-
-    fn next_if(&mut self, wanted: impl Fn(char) -> bool) -> Option<char> {
-        let next = self.0.chars().next().filter(|&c| wanted(c))?;
-        self.take(next.len_utf8());
-        Some(next)
-    }
-
-    /// Passes over any of these, and says how many.
-    fn skip(&mut self, characters: &[char]) -> usize {
-        let rest = self.0.trim_start_matches(characters);
-        let skipped = self.0.len() - rest.len();
-        self.0 = rest;
-        skipped
-    }
-
-    /// A day of the month, perhaps with the ending of an ordinal.
-    fn ordinal(&mut self) -> Option<i64> {
-        let day = small(self.digits()?)?;
-        let rest = self.0;
-        for ending in ["st", "nd", "rd", "th"] {
-            self.0 = rest.strip_prefix(ending).unwrap_or(self.0);
-        }
-        Some(day)
-    }
-
-    /// The next word in small letters, without an `of` or `de` before it.
-    fn word_after_of(&mut self) -> String {
-        let word = self.letters();
-        let word = if matches!(word, "of" | "de") && self.skip(&[' ']) > 0 { self.letters() } else { word };
-        word.to_lowercase()
-    }
-
-    /// `:MM`: nothing if there is no colon, and no time at all if two digits do not follow it.
-    fn clock_part(&mut self) -> Option<Option<i64>> {
-        if self.next_if(|c| c == ':').is_none() {
-            return Some(None);
-        }
-        let digits = self.digits().filter(|digits| digits.len() == 2)?;
-        Some(small(digits))
-    }
-
-    /// Whether `pm` comes next, or `am`.
-    fn noon(&mut self) -> Option<bool> {
-        for (word, after) in [("am", false), ("pm", true), ("a.m.", false), ("p.m.", true)] {
-            if self.0.get(..word.len()).is_some_and(|next| next.eq_ignore_ascii_case(word)) {
-                self.take(word.len());
-                return Some(after);
-            }
-        }
-        None
-    }
 }
 
 #[cfg(test)]

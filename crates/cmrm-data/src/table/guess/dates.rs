@@ -19,6 +19,8 @@ pub(super) struct DateVotes {
     either_such_as: Option<String>,
     /// Cells with points that mean two days, or have a year of two digits.
     pointed: u64,
+    /// The first cell that is no date.
+    other: Option<String>,
 }
 
 impl DateVotes {
@@ -29,6 +31,7 @@ impl DateVotes {
         self.month_first += u64::from(month_first.is_some());
         self.dates += u64::from(day_first.or(month_first).is_some());
         match (day_first, month_first) {
+            (None, None) => _ = self.other.get_or_insert_with(|| shorten(cell)),
             (Some(_), None) => _ = self.only_day_first.get_or_insert_with(|| shorten(cell)),
             (None, Some(_)) => _ = self.only_month_first.get_or_insert_with(|| shorten(cell)),
             (Some(one), Some(other)) if one != other && cell.contains('.') => self.pointed += 1,
@@ -50,6 +53,11 @@ impl DateVotes {
     /// Cells that are dates in one order or the other.
     pub fn either_order(&self) -> u64 {
         self.dates
+    }
+
+    /// The first cell that is no date.
+    pub fn other(&self) -> Option<&str> {
+        self.other.as_deref()
     }
 
     /// The order that fits more cells; the day first if both fit the same. The sentence says what was close.

@@ -2,6 +2,7 @@
 
 mod dates;
 mod distinct;
+mod marks;
 mod numbers;
 
 use self::dates::DateVotes;
@@ -29,6 +30,9 @@ const GIVEN_UP: u64 = 1000;
 pub struct Guess {
     name: String,
     cells: u64,
+    /// Cells that are `None`, and NaN: missing unless the others are names, and for NaN numbers.
+    none: u64,
+    nan: u64,
     numbers: NumberVotes,
     dates: DateVotes,
     /// For each vocabulary, how often its words for true and for false were there.
@@ -61,6 +65,8 @@ impl Guess {
         Guess {
             name: name.to_string(),
             cells: 0,
+            none: 0,
+            nan: 0,
             numbers: NumberVotes::default(),
             dates: DateVotes::default(),
             booleans: [(0, 0); BOOLEANS.len()],
@@ -80,8 +86,15 @@ impl Guess {
     /// Looks at a cell that is not missing.
     pub fn add(&mut self, cell: &str) {
         self.cells += 1;
-        let given_up = |good: u64| self.cells - good > GIVEN_UP && good < self.cells / 2;
-        let (no_numbers, no_dates) = (given_up(self.numbers.good()), given_up(self.dates.good()));
+        self.nan += u64::from(words::is_nan(cell));
+        let is_none = words::is_nothing(cell) && !words::is_nan(cell);
+        self.none += u64::from(is_none);
+        let given_up = |good: u64, nothing: u64| {
+            let cells = self.cells - nothing;
+            cells - good > GIVEN_UP && good < cells / 2
+        };
+        let no_numbers = is_none || given_up(self.numbers.good(), self.none);
+        let no_dates = words::is_nothing(cell) || given_up(self.dates.good(), self.valueless());
         let is_number = !no_numbers && self.numbers.add(cell);
         if !no_dates {
             self.dates.add(cell);
@@ -111,19 +124,35 @@ impl Guess {
             _ if self.cells == 0 => plain(stated.unwrap_or(Kind::Numeric)),
             Some(Kind::Numeric) => self.numbers(),
             Some(Kind::Date) => self.dates(),
-            Some(Kind::Boolean) => Settled { tolerant: self.few_bad(self.boolean_cells()), ..plain(Kind::Boolean) },
+            Some(Kind::Boolean) => {
+                Settled { tolerant: self.few_bad(self.boolean_cells(), self.valueless()), ..plain(Kind::Boolean) }
+            }
             Some(kind) => plain(kind),
-            None if self.few_bad(self.numbers.good()) => self.numbers_or_codes(),
-            None if self.few_bad(self.boolean_cells()) => Settled { tolerant: true, ..plain(Kind::Boolean) },
-            None if self.few_bad(self.dates.good()) => self.dates(),
+            None if self.are_numbers() => self.numbers_or_codes(),
+            None if self.few_bad(self.boolean_cells(), self.valueless()) => {
+                Settled { tolerant: true, ..plain(Kind::Boolean) }
+            }
+            None if self.few_bad(self.dates.good(), self.valueless()) => self.dates(),
             None => self.text_or_names(),
         }
     }
 
-    /// Whether the cells that are not among the `good` ones are few enough to be slips.
-    fn few_bad(&self, good: u64) -> bool {
-        let bad = self.cells - good;
-        bad == 0 || good >= ENOUGH && bad <= (self.cells / BAD_CELLS).max(1)
+    /// Whether the cells are numbers, and not just one NaN after the other among cells of another kind.
+    fn are_numbers(&self) -> bool {
+        let good = self.numbers.good();
+        self.few_bad(good, self.none) && (good > self.nan || good + self.none == self.cells)
+    }
+
+    /// Cells without a value in a column of dates or booleans: for those NaN is no number.
+    fn valueless(&self) -> u64 {
+        self.none + self.nan
+    }
+
+    /// Whether the cells that are neither `good` nor stand for nothing are few enough to be slips.
+    fn few_bad(&self, good: u64, nothing: u64) -> bool {
+        let cells = self.cells - nothing;
+        let bad = cells - good;
+        good > 0 && bad == 0 || good >= ENOUGH && bad <= (cells / BAD_CELLS).max(1)
     }
 
     /// Cells that are words of one vocabulary. But for the first, both answers have to be there: a column of `n` alone is
@@ -136,7 +165,7 @@ impl Guess {
     fn numbers(&self) -> Settled {
         let (decimal, doubt) = self.numbers.decide(&self.name);
         let style = Style { decimal, ..Style::PLAIN };
-        Settled { kind: Kind::Numeric, style, tolerant: self.few_bad(self.numbers.good()), doubt }
+        Settled { kind: Kind::Numeric, style, tolerant: self.few_bad(self.numbers.good(), self.none), doubt }
     }
 
     /// Numbers, unless they are names written in digits, or dates without separators.
@@ -169,14 +198,13 @@ impl Guess {
     fn dates(&self) -> Settled {
         let (dates, doubt) = self.dates.decide(&self.name);
         let style = Style { dates, ..Style::PLAIN };
-        Settled { kind: Kind::Date, style, tolerant: self.few_bad(self.dates.good()), doubt }
+        Settled { kind: Kind::Date, style, tolerant: self.few_bad(self.dates.good(), self.valueless()), doubt }
     }
 
     fn text_or_names(&self) -> Settled {
         let name = &self.name;
         let words = self.words as f64 / self.texts.max(1) as f64;
         let is_text = self.texts >= ENOUGH && words >= WORDS_OF_TEXT && self.distinct.share(self.texts) >= 0.5;
-        let most = |good: u64| good * 5 >= self.cells * 4 && self.cells >= ENOUGH;
         let doubt = if is_text {
             (words < WORDS_SURELY).then(|| {
                 format!(
@@ -184,22 +212,32 @@ impl Guess {
                      it with --type '{name}=categorical'"
                 )
             })
-        } else if most(self.numbers.good()) {
-            self.numbers.other().map(|other| {
-                let bad = self.cells - self.numbers.good();
-                format!(
-                    "{bad} of {} cells are no numbers, such as '{other}': treated as names; if the others count, correct \
-                     those cells",
-                    self.cells
-                )
-            })
-        } else if most(self.dates.either_order()) {
-            self.dates.contradiction(name)
+        } else if self.are_most(self.numbers.good(), self.none) {
+            self.numbers.other().map(|other| self.odd_ones("number", self.numbers.good(), self.none, other))
+        } else if self.are_most(self.dates.either_order(), self.valueless()) {
+            let odd = |other| self.odd_ones("date", self.dates.either_order(), self.valueless(), other);
+            self.dates.contradiction(name).or_else(|| self.dates.other().map(odd))
         } else {
             None
         };
         let kind = if is_text { Kind::Text } else { Kind::Categorical };
         Settled { kind, style: Style::PLAIN, tolerant: false, doubt }
+    }
+
+    /// Whether four of five cells are `good`, of those that do not stand for nothing.
+    fn are_most(&self, good: u64, nothing: u64) -> bool {
+        let cells = self.cells - nothing;
+        good * 5 >= cells * 4 && cells >= ENOUGH
+    }
+
+    /// Why such a column is one of names all the same.
+    fn odd_ones(&self, kind: &str, good: u64, nothing: u64, such_as: &str) -> String {
+        let cells = self.cells - nothing;
+        let (are, those) = match cells - good {
+            1 => (format!("1 of {cells} cells is no {kind},"), "that cell"),
+            bad => (format!("{bad} of {cells} cells are no {kind}s, such as"), "those cells"),
+        };
+        format!("{are} '{such_as}': treated as names; if the others count, correct {those}")
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::marks::Marks;
 use crate::files::text::shorten;
 use crate::table::date::is_compact;
 use crate::table::number::{Decimal, Unit, parse, unit};
@@ -14,12 +15,7 @@ const CODE_DIGITS: usize = 3;
 /// How many cells can be read as numbers, and what they look like.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NumberVotes {
-    /// Cells that are numbers with a decimal point, and with a decimal comma.
-    point: u64,
-    comma: u64,
-    /// Cells with a comma that are both, and not the same number: how many, and the first.
-    either: u64,
-    either_such_as: Option<String>,
+    marks: Marks,
     /// Cells of digits alone; of those with a zero before other digits; of those that are days.
     digits: u64,
     padded: u64,
@@ -47,17 +43,14 @@ impl NumberVotes {
             },
             Err(_) => (parse(cell, Decimal::Point), parse(cell, Decimal::Comma)),
         };
-        self.point += u64::from(point.is_some());
-        self.comma += u64::from(comma.is_some());
         if point.is_none() && comma.is_none() {
+            self.marks.add_other();
             self.other.get_or_insert_with(|| shorten(cell));
             return false;
         }
-        if point.is_some() && comma.is_some() && point != comma && cell.contains(',') {
-            self.either += 1;
-            self.either_such_as.get_or_insert_with(|| shorten(cell));
-        }
-        match unit(cell) {
+        let unit = unit(cell);
+        self.marks.add(cell, point, comma, matches!(unit, Unit::Currency(_)));
+        match unit {
             Unit::None => {}
             Unit::Percent => self.percent += 1,
             Unit::Currency(name) => {
@@ -70,8 +63,7 @@ impl NumberVotes {
     }
 
     fn add_digits(&mut self, cell: &str) {
-        self.point += 1;
-        self.comma += 1;
+        self.marks.add_digits(cell.len());
         self.digits += 1;
         self.padded += u64::from(cell.len() > 1 && cell.starts_with('0'));
         self.compact += u64::from(is_compact(cell));
@@ -79,9 +71,9 @@ impl NumberVotes {
         self.widths = Some((least.min(cell.len()), most.max(cell.len())));
     }
 
-    /// Cells that are numbers with the better mark.
+    /// Cells that are numbers with the mark that is taken.
     pub fn good(&self) -> u64 {
-        self.point.max(self.comma)
+        self.marks.good()
     }
 
     /// The first cell that is no number.
@@ -106,25 +98,20 @@ impl NumberVotes {
         self.are_counts() && self.compact == self.digits
     }
 
-    /// The mark that fits more cells; a point if both fit the same. The sentence says what was close.
+    /// The decimal mark. The sentence says what was close.
     pub fn decide(&self, name: &str) -> (Decimal, Option<String>) {
-        let decimal = if self.comma > self.point { Decimal::Comma } else { Decimal::Point };
-        let doubt = if let (true, Some(cell)) = (self.point == self.comma, &self.either_such_as) {
-            let value = parse(cell, decimal).unwrap_or(f64::NAN);
-            Some(format!(
-                "{} cells can be read in two ways: '{cell}' is taken as {value}; if the comma is a decimal comma, state it \
-                 with --type '{name}=numeric:comma'",
-                self.either
-            ))
-        } else if self.percent > 0 && self.percent < self.good() {
-            let (with, all) = (self.percent, self.good());
-            Some(format!("{with} of {all} numbers have a percent sign: it is taken off, and 12 % counts as 12"))
-        } else if self.currencies.len() > 1 {
+        let units = || {
+            if self.percent > 0 && self.percent < self.good() {
+                let (with, all) = (self.percent, self.good());
+                return Some(format!(
+                    "{with} of {all} numbers have a percent sign: it is taken off, and 12 % counts as 12"
+                ));
+            }
             let all: Vec<&str> = self.currencies.iter().map(String::as_str).collect();
-            Some(format!("its numbers are in several currencies ({}): they are taken as they stand", all.join(", ")))
-        } else {
-            None
+            (all.len() > 1).then(|| {
+                format!("its numbers are in several currencies ({}): they are taken as they stand", all.join(", "))
+            })
         };
-        (decimal, doubt)
+        (self.marks.decimal(), self.marks.doubt(name).or_else(units))
     }
 }

@@ -31,6 +31,67 @@ fn one_decimal_mark_for_the_whole_column() {
 }
 
 #[test]
+fn money_in_groups_of_three_is_thousands() {
+    let read = |cells: &[&str]| {
+        let settled = guess("price", cells);
+        assert_eq!(settled.kind, Kind::Numeric, "{cells:?}");
+        (settled.style.decimal, settled.doubt.unwrap_or_default())
+    };
+    let (decimal, doubt) = read(&["1.234 €", "950 €", "12.500 €"]);
+    assert_eq!(decimal, Decimal::Comma);
+    assert_eq!(
+        doubt,
+        "2 cells can be read in two ways: '1.234 €' is taken as 1234; if the point is a decimal point, state it with --type \
+         'price=numeric:point'"
+    );
+    let (decimal, doubt) = read(&["1,234 $", "950 $"]);
+    assert_eq!(decimal, Decimal::Point);
+    assert_eq!(
+        doubt,
+        "1 cell can be read in two ways: '1,234 $' is taken as 1234; if the comma is a decimal comma, state it with --type \
+         'price=numeric:comma'"
+    );
+    let (decimal, doubt) = read(&["1.234", "950", "12.500"]);
+    assert_eq!(decimal, Decimal::Point);
+    assert!(doubt.starts_with("2 cells can be read in two ways: '1.234' is taken as 1.234; if the point separates"));
+    assert!(doubt.ends_with("--type 'price=numeric:comma'"), "{doubt}");
+    // No thousands, or the same column on another scale.
+    for cells in [
+        ["1.234 €", "0.512 €", "1 €"],
+        ["1.234 €", "12.5 €", "1 €"],
+        ["1.234", "0.512", "12.5"],
+        ["1.234", "5.678", "12.500"],
+        ["1.234", "950", "12500"],
+    ] {
+        assert_eq!(read(&cells), (Decimal::Point, String::new()), "{cells:?}");
+    }
+    assert_eq!(read(&["1.234 €", "1.148,52 €"]), (Decimal::Comma, String::new()));
+}
+
+#[test]
+fn a_slip_does_not_decide_for_the_column() {
+    for (cells, decimal, value) in [
+        (vec![(100, "1,234"), (1, "12,50")], Decimal::Point, "'1,234' is taken as 1234;"),
+        (vec![(100, "1,234"), (3, "12,50")], Decimal::Comma, "'1,234' is taken as 1.234; if the comma separates"),
+        (vec![(100, "1,234"), (30, "12,50")], Decimal::Comma, ""),
+        (vec![(300, "1.234 €"), (3, "12.5 €")], Decimal::Comma, "'1.234 €' is taken as 1234;"),
+        (vec![(100, "1.234"), (1, "12,50")], Decimal::Comma, "'1.234' is taken as 1234; if the point is a decimal"),
+        (vec![(100, "1.234"), (1, "12.5")], Decimal::Point, ""),
+        (vec![(100, "950"), (2, "1.148,52")], Decimal::Comma, ""),
+        (vec![(5000, "950"), (30, "1,234"), (20, "12,50")], Decimal::Comma, ""),
+        // With the slip there would be too many bad cells for a column of numbers.
+        (vec![(100, "1,234"), (1, "12,50"), (1, "ask")], Decimal::Comma, "'1,234' is taken as 1.234;"),
+        (vec![(100, "1,5"), (30, "NaN")], Decimal::Comma, ""),
+    ] {
+        let settled = guess("n", cells.iter().flat_map(|&(times, cell)| std::iter::repeat_n(cell, times)));
+        assert_eq!((settled.kind, settled.tolerant), (Kind::Numeric, true), "{cells:?}");
+        assert_eq!(settled.style.decimal, decimal, "{cells:?}");
+        let doubt = settled.doubt.unwrap_or_default();
+        assert!(doubt.contains(value) && doubt.is_empty() == value.is_empty(), "{cells:?}: {doubt}");
+    }
+}
+
+#[test]
 fn a_few_bad_cells_do_not_make_names_of_numbers() {
     let with_bad = |good: usize, bad: usize| {
         guess("n", (0..good).map(|n| format!("{n}.5")).chain((0..bad).map(|_| "oops".into())))
@@ -44,6 +105,45 @@ fn a_few_bad_cells_do_not_make_names_of_numbers() {
     let mut dates: Vec<String> = (1..=28).map(|day| format!("{day}/02/2024")).collect();
     dates.push("soon".into());
     assert_eq!(guess("d", &dates).kind, Kind::Date);
+}
+
+#[test]
+fn cells_for_nothing_leave_the_kind_as_it_is() {
+    let with = |cells: &[(usize, &str)]| {
+        guess("c", cells.iter().flat_map(|&(times, cell)| std::iter::repeat_n(cell, times))).kind
+    };
+    for (cells, kind) in [
+        ([(30, "2024-01-02"), (5, "NaN"), (5, "None")], Kind::Date),
+        ([(1500, "2024-01-02"), (100, "nan"), (100, "None")], Kind::Date),
+        ([(1500, "None"), (100, "NaN"), (100, "2024-01-02")], Kind::Date),
+        ([(99, "NaN"), (1, "2024-01-02"), (0, "")], Kind::Date),
+        ([(9, "True"), (9, "False"), (9, "None")], Kind::Boolean),
+        ([(9, "yes"), (9, "NaN"), (9, "None")], Kind::Boolean),
+        ([(9, "1.5"), (9, "NaN"), (9, "None")], Kind::Numeric),
+        ([(2000, "None"), (30, "1,5"), (1, "ask")], Kind::Numeric),
+        ([(9, "NaN"), (9, "None"), (0, "")], Kind::Numeric),
+        ([(30, "None"), (0, ""), (0, "")], Kind::Categorical),
+        ([(90, "None"), (9, "wood"), (9, "1")], Kind::Categorical),
+        ([(30, "2024-01-02"), (5, "nothing"), (0, "")], Kind::Categorical),
+    ] {
+        assert_eq!(with(&cells), kind, "{cells:?}");
+    }
+}
+
+#[test]
+fn columns_that_are_nearly_of_a_kind_are_shown() {
+    let doubt = |good: &str, count: usize, bad: usize| {
+        guess("c", std::iter::repeat_n(good, count).chain(std::iter::repeat_n("soon", bad))).doubt
+    };
+    assert_eq!(
+        doubt("2024-01-02", 24, 4).unwrap(),
+        "4 of 28 cells are no dates, such as 'soon': treated as names; if the others count, correct those cells"
+    );
+    assert_eq!(
+        doubt("1.5", 19, 1).unwrap(),
+        "1 of 20 cells is no number, 'soon': treated as names; if the others count, correct that cell"
+    );
+    assert_eq!(doubt("2024-01-02", 10, 10), None);
 }
 
 #[test]
@@ -89,6 +189,12 @@ fn numbers_that_are_names() {
     let repeated: Vec<String> = (0..400).map(|row| (row % 7).to_string()).collect();
     assert_eq!(guess("store_id", &repeated).kind, Kind::Categorical);
     assert_eq!(guess("stores", &repeated).kind, Kind::Numeric);
+    for name in ["nr_of_children", "key_length", "id_count"] {
+        assert_eq!(guess(name, &repeated).kind, Kind::Numeric, "{name}");
+    }
+    for name in ["phone_calls", "mobile_minutes", "lines_of_code"] {
+        assert_eq!(guess(name, ["120", "7", "44"]).kind, Kind::Numeric, "{name}");
+    }
     let unique: Vec<String> = (0..400).map(|row| row.to_string()).collect();
     assert_eq!(guess("store_id", &unique).kind, Kind::Numeric);
     let days: Vec<String> = (1..=28).map(|day| format!("202402{day:02}")).collect();

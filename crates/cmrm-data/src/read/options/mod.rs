@@ -1,11 +1,14 @@
 //! What a caller can say about a file.
 
+mod plan;
+
+pub(crate) use self::plan::{Plan, Reading, assemble, look};
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Format, Limits};
 use crate::error::{Error, Problem, Result};
-use crate::table::number::Decimal;
-use crate::table::{Column, ColumnBuilder, ColumnRef, Guess, Kind, Override, Style, Table, made_up_name};
+use crate::table::{ColumnRef, Kind, Override, Style, Table, made_up_name};
 
 /// How to read a file; the default detects everything and takes every column as a feature.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +44,8 @@ pub struct Expected {
     pub unnamed: bool,
     /// How many columns the data had that the model was fitted on, those that it ignores included.
     pub width: usize,
+    /// Whether data that lacks a needed column is refused.
+    pub complete: bool,
 }
 
 /// A column that a stored model takes.
@@ -73,7 +78,8 @@ pub struct TextOptions {
     pub skip_lines: usize,
     /// Whether every number has a decimal comma; otherwise each column is looked at.
     pub decimal_comma: bool,
-    /// Cells that count as missing, after spaces around them are taken off.
+    /// Cells that count as missing, after spaces around them are taken off. `None` does too unless the column is one of
+    /// names, and NaN unless it is one of names or numbers.
     pub missing: Vec<String>,
 }
 
@@ -86,7 +92,7 @@ impl Default for TextOptions {
             comment: None,
             skip_lines: 0,
             decimal_comma: false,
-            missing: ["", "?", "NA", "N/A", "n/a", "null", "NULL"].map(String::from).to_vec(),
+            missing: ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT", "null", "NULL"].map(String::from).to_vec(),
         }
     }
 }
@@ -105,98 +111,6 @@ pub struct ArrayNames {
     pub features: Option<String>,
     /// The array of labels.
     pub labels: Option<String>,
-}
-
-/// What to do with each column of a table.
-pub(crate) struct Plan {
-    /// Names; in a file without a header the features are numbered without the label and the row names, so that it
-    /// does not matter where those stand.
-    pub names: Vec<String>,
-    /// For each column: `None` to skip it, else the kind it must have, if that is settled.
-    pub columns: Vec<Option<Option<Kind>>>,
-    /// For each column how text in it is read.
-    pub reading: Vec<Reading>,
-    pub label: Option<usize>,
-    pub id: Option<usize>,
-    strict: bool,
-    decimal_comma: bool,
-}
-
-/// How the text of a column's cells is read.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Reading {
-    /// How it is written, if that is settled.
-    pub style: Option<Style>,
-    /// Whether a cell that is not of the kind counts as missing.
-    pub tolerant: bool,
-    /// A sentence where settling it was close.
-    pub doubt: Option<String>,
-}
-
-impl Plan {
-    /// Whether the cells of a column have to be looked at before it can be read: its kind is open, or its style matters.
-    pub fn is_open(&self, at: usize) -> bool {
-        let style_matters = |kind| matches!(kind, Kind::Numeric | Kind::Date | Kind::Boolean);
-        match self.columns[at] {
-            None => false,
-            Some(None) => true,
-            Some(Some(kind)) => self.reading[at].style.is_none() && style_matters(kind),
-        }
-    }
-
-    /// Settles a column whose cells were looked at.
-    pub fn settle(&mut self, at: usize, guess: &Guess) {
-        let Some(kind) = &mut self.columns[at] else { return };
-        let settled = guess.settle(*kind);
-        let reading = &mut self.reading[at];
-        // What was stated stays, and nothing about it is in doubt.
-        let doubt = if reading.style.is_some() { None } else { settled.doubt };
-        let style = *reading.style.get_or_insert(settled.style);
-        *reading = Reading { style: Some(style), tolerant: settled.tolerant && !self.strict, doubt };
-        *kind = Some(settled.kind);
-    }
-
-    /// Adds a cell as it is written; false, and nothing added, if it is not of the column's kind.
-    #[must_use]
-    pub fn push(&self, at: usize, builder: &mut ColumnBuilder, cell: &str, text: &TextOptions) -> bool {
-        if text.is_missing(cell) {
-            builder.push_missing();
-        } else if !builder.push_text(cell) {
-            if !self.reading[at].tolerant {
-                return false;
-            }
-            builder.push_unreadable(cell);
-        }
-        true
-    }
-
-    /// An empty column for the cells of a column that is read, in the style that is settled.
-    pub fn builder(&self, at: usize) -> Option<ColumnBuilder> {
-        let Reading { style, doubt, .. } = &self.reading[at];
-        let kind = self.columns[at].flatten()?;
-        let mut style = style.unwrap_or_default();
-        if self.decimal_comma && kind == Kind::Numeric {
-            style.decimal = Decimal::Comma;
-        }
-        Some(ColumnBuilder::new(kind).written(style, doubt.clone()))
-    }
-}
-
-impl Plan {
-    /// Skips the columns that a data frame adds for its own row numbers, unless they are asked for.
-    pub fn skip_row_numbers(&mut self) {
-        for (at, name) in self.names.iter().enumerate() {
-            if name.starts_with("__index_level_") && self.label != Some(at) && self.id != Some(at) {
-                self.columns[at] = None;
-            }
-        }
-    }
-
-    /// The kind of each column that is read, by name.
-    pub fn kinds(&self) -> Vec<(&str, Kind)> {
-        let columns = self.names.iter().zip(&self.columns);
-        columns.filter_map(|(name, kind)| Some((name.as_str(), (*kind)??))).collect()
-    }
 }
 
 impl ReadOptions {
@@ -252,7 +166,21 @@ impl Expected {
     /// What goes with an array of `width` columns that has no names: a file that does not say how wide its rows are gets
     /// as many.
     pub fn of_array(width: usize) -> Self {
-        Expected { columns: Vec::new(), unnamed: true, width }
+        Expected { columns: Vec::new(), unnamed: true, width, complete: true }
+    }
+
+    /// Columns written as those of a table, as far as there are such: a file beside another one is read in the same way, whatever its
+    /// own cells would suggest.
+    pub fn like(table: &Table) -> Self {
+        let columns = table.columns().iter().map(|column| ExpectedColumn {
+            name: column.name.clone(),
+            kind: column.kind(),
+            style: column.style,
+            tolerant: true,
+            needed: true,
+        });
+        let width = table.columns().len() + table.skipped().len();
+        Expected { columns: columns.collect(), unnamed: table.unnamed(), width, complete: false }
     }
 
     /// Picks the model's columns: by name, or by position where only one side has names and the numbers agree.
@@ -277,7 +205,7 @@ impl Expected {
                 reading[at] = Reading { style: Some(column.style), tolerant: column.tolerant, doubt: None };
             }
         }
-        if by_position {
+        if by_position || !self.complete {
             return Ok(());
         }
         let found: HashSet<&str> = features.iter().map(|&at| names[at].as_str()).collect();
@@ -285,30 +213,6 @@ impl Expected {
         let missing: Vec<String> = missing.map(|column| column.name.clone()).collect();
         if missing.is_empty() { Ok(()) } else { Err(missing_columns(missing, unnamed && !self.unnamed)) }
     }
-}
-
-/// Sorts the columns of a chunk into features, label and row name; a column that was skipped is `None`.
-pub(crate) fn assemble(
-    plan: &Plan,
-    columns: Vec<Option<Column>>,
-    unnamed: bool,
-) -> Result<(Table, Option<Column>, Option<Column>)> {
-    let (mut features, mut skipped) = (Vec::new(), Vec::new());
-    let (mut labels, mut ids) = (None, None);
-    for (at, column) in columns.into_iter().enumerate() {
-        match column {
-            None => skipped.push(plan.names[at].clone()),
-            Some(column) if plan.label == Some(at) => labels = Some(column),
-            Some(column) if plan.id == Some(at) => ids = Some(column),
-            Some(column) => features.push(column),
-        }
-    }
-    if features.is_empty() {
-        return Err(Error::new(Problem::Empty("the list of feature columns".into()))
-            .way_out("at least one column must be neither label, row ID nor ignored"));
-    }
-    let table = Table::new(features)?.with_skipped(skipped);
-    Ok((if unnamed { table.without_names() } else { table }, labels, ids))
 }
 
 /// The error for data that lacks columns of the model.
