@@ -14,7 +14,6 @@ fn suspects_of_an_image_run_are_files() {
     let (files, classes) = (text(&["train/cat/0.jpg", "train/cat/1.jpg", "train/dog/0.jpg"]), text(&["cat", "dog"]));
     let rows = TrainingRows {
         rows: vec![0, 1, 2],
-        ids: Vec::new(),
         files,
         classes: classes.clone(),
         labels: vec![0, 0, 1],
@@ -23,8 +22,7 @@ fn suspects_of_an_image_run_are_files() {
         mean_margin: vec![0.8, -0.5, 0.3],
         weight: vec![1.0, 0.1, 0.9],
         mean_weight: vec![1.0, 0.2, 0.9],
-        confidence: Vec::new(),
-        wrong: None,
+        ..TrainingRows::default()
     };
     rows.write(&run.join("margins.parquet")).unwrap();
     let info = RunInfo::new(classes, text(&["ce"]), "ce".into(), "0".repeat(64));

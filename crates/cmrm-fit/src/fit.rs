@@ -105,19 +105,21 @@ impl Fit {
         FitOutcome { config: self.config, rows: self.rows, arms, members: Vec::new(), history, training_rows }
     }
 
-    /// What was found, once a vote has been fitted: each arm with its out-of-sample probabilities, the weights that the last
-    /// one learned from the training rows with, and what its learners are worth.
+    /// What was found, once a vote has been fitted: each arm with its out-of-sample probabilities, those of the base arm, which may not
+    /// be among them, the weights that the last one learned from the training rows with, and what its learners are worth.
     pub fn finish_vote(
         self,
         arms: Vec<FittedArm>,
+        base: &[f32],
         weight: Vec<f32>,
         members: Vec<MemberSummary>,
     ) -> Result<FitOutcome> {
         let train = &self.rows.train;
         let judged = arms.last().and_then(|arm| arm.out_of_sample.as_deref());
         let judged = judged.ok_or_else(|| Error::Internal("a vote without out-of-sample probabilities".into()))?;
-        let judged = Matrix::new(judged, train.data.classes.len())?;
-        let mut training_rows = TrainingRows::out_of_sample(&train.data, judged, weight);
+        let of_classes = |judged| Matrix::new(judged, train.data.classes.len());
+        let mut training_rows =
+            TrainingRows::out_of_sample(&train.data, of_classes(judged)?, of_classes(base)?, weight);
         (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
         Ok(FitOutcome { config: self.config, rows: self.rows, arms, members, history: Vec::new(), training_rows })
     }

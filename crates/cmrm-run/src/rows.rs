@@ -38,6 +38,10 @@ pub struct TrainingRows {
     pub mean_weight: Vec<f32>,
     /// Probability of the observed label by models that have not seen the row, where there are such; else empty.
     pub confidence: Vec<f32>,
+    /// The same probability, and the margin, by the base arm's models, whose training knew nothing of the row's label; else empty.
+    pub base_confidence: Vec<f32>,
+    /// The margin that goes with it.
+    pub base_margin: Vec<f32>,
     /// Whether the label is wrong, where that is known.
     pub wrong: Option<Vec<bool>>,
 }
@@ -58,12 +62,19 @@ impl TrainingRows {
         }
     }
 
-    /// What models say of the rows of `train` that have not seen them, `[rows, classes]`, and the weights that these rows
-    /// were learned from with in the end.
-    pub fn out_of_sample(train: &Dataset, probabilities: Matrix<'_, f32>, weight: Vec<f32>) -> Self {
-        let said = || probabilities.iter_rows().zip(&train.labels).map(|(row, &label)| (row, label as usize));
+    /// What models say of the rows of `train` that have not seen them, `[rows, classes]`, what the base arm's say, and the weights
+    /// that these rows were learned from with in the end.
+    pub fn out_of_sample(
+        train: &Dataset,
+        probabilities: Matrix<'_, f32>,
+        base: Matrix<'_, f32>,
+        weight: Vec<f32>,
+    ) -> Self {
         let rival = |(row, label): (&[f32], usize)| strongest_other(row, label).unwrap_or(label);
-        let margin: Vec<f32> = said().map(|(row, label)| row[label] - row[rival((row, label))]).collect();
+        let margin_of = |(row, label): (&[f32], usize)| row[label] - row[rival((row, label))];
+        let said = || probabilities.iter_rows().zip(&train.labels).map(|(row, &label)| (row, label as usize));
+        let first = || base.iter_rows().zip(&train.labels).map(|(row, &label)| (row, label as usize));
+        let margin: Vec<f32> = said().map(margin_of).collect();
         TrainingRows {
             rows: train.rows.clone(),
             classes: train.classes.clone(),
@@ -74,6 +85,8 @@ impl TrainingRows {
             mean_weight: weight.clone(),
             weight,
             confidence: said().map(|(row, label)| row[label]).collect(),
+            base_confidence: first().map(|(row, label)| row[label]).collect(),
+            base_margin: first().map(margin_of).collect(),
             ..TrainingRows::default()
         }
     }
@@ -93,11 +106,12 @@ impl TrainingRows {
         self.classes.get(class as usize).map_or("?", String::as_str)
     }
 
-    /// What models that have not seen the rows tell of the labels, where there are such.
+    /// What models that have not seen the rows tell of the labels, where there are such: those of the base arm, since the weights of the
+    /// others come from models that know all labels. By those even noise seems to be told.
     pub fn evidence(&self) -> Option<Evidence> {
-        let agrees = |row: usize| self.margin[row] > 0.0;
+        let agrees = |row: usize| self.base_margin.get(row).is_some_and(|&margin| margin > 0.0);
         // Nothing for rows that do not fit together, which `audit` refuses with a reason.
-        Evidence::of_labels(&self.confidence, agrees, &self.labels, self.classes.len()).ok()
+        Evidence::of_labels(&self.base_confidence, agrees, &self.labels, self.classes.len()).ok()
     }
 
     /// Positions of the suspects, most suspicious first: rows where another class is more likely than the given one. They are
@@ -141,8 +155,11 @@ impl TrainingRows {
             Column::numeric("weight", numbers(&self.weight)),
             Column::numeric("mean_weight", numbers(&self.mean_weight)),
         ]);
-        if !self.confidence.is_empty() {
-            columns.push(Column::numeric("label_confidence", numbers(&self.confidence)));
+        let judged = [("label_confidence", &self.confidence), ("base_label_confidence", &self.base_confidence)];
+        for (name, values) in judged.into_iter().chain([("base_margin", &self.base_margin)]) {
+            if !values.is_empty() {
+                columns.push(Column::numeric(name, numbers(values)));
+            }
         }
         if let Some(wrong) = &self.wrong {
             let wrong = wrong.iter().map(|&wrong| f64::from(u8::from(wrong))).collect();
@@ -177,10 +194,7 @@ impl TrainingRows {
             Some(column) => (0..column.len()).map(|row| column.text(row).unwrap_or_default().into_owned()).collect(),
             None => Vec::new(),
         };
-        let confidence = match table.column("label_confidence") {
-            Some(_) => singles("label_confidence")?,
-            None => Vec::new(),
-        };
+        let of_vote = |name: &str| if table.column(name).is_some() { singles(name) } else { Ok(Vec::new()) };
         let wrong = match table.column("known_wrong") {
             Some(_) => Some(numbers("known_wrong")?.iter().map(|&value| value != 0.0).collect()),
             None => None,
@@ -201,7 +215,9 @@ impl TrainingRows {
             mean_margin: singles("mean_margin")?,
             weight: singles("weight")?,
             mean_weight: singles("mean_weight")?,
-            confidence,
+            confidence: of_vote("label_confidence")?,
+            base_confidence: of_vote("base_label_confidence")?,
+            base_margin: of_vote("base_margin")?,
             wrong,
         })
     }
@@ -228,8 +244,8 @@ mod tests {
             mean_margin: vec![0.2, -0.5, 0.3],
             weight: vec![1.0, 0.1, 0.9],
             mean_weight: vec![1.0, 0.2, 0.9],
-            confidence: Vec::new(),
             wrong: Some(vec![false, true, true]),
+            ..TrainingRows::default()
         };
         rows.write(&path).unwrap();
         assert_eq!(TrainingRows::read(&path, &rows.classes).unwrap(), rows);
@@ -237,6 +253,7 @@ mod tests {
         assert!((rows.audit().unwrap().label_score[1] - 0.2).abs() < 1e-6);
         // By models that have not seen the row: the margin says who is a suspect, the probability in which order.
         rows.confidence = vec![0.01, 0.1, 0.15];
+        (rows.base_confidence, rows.base_margin) = (vec![0.3, 0.2, 0.1], vec![0.0, -0.2, -0.3]);
         rows.write(&path).unwrap();
         assert_eq!(TrainingRows::read(&path, &rows.classes).unwrap(), rows);
         assert_eq!(rows.suspects(), [1, 2]);
@@ -262,7 +279,12 @@ mod tests {
             image: None,
         };
         let said = [0.5, 0.25, 0.25, 0.125, 0.625, 0.25];
-        let rows = TrainingRows::out_of_sample(&train, Matrix::new(&said, 3).unwrap(), vec![1.0, 0.5]);
+        let rows = TrainingRows::out_of_sample(
+            &train,
+            Matrix::new(&said, 3).unwrap(),
+            Matrix::new(&said, 3).unwrap(),
+            vec![1.0, 0.5],
+        );
         assert_eq!((&rows.rows, &rows.rival), (&vec![5, 3], &vec![1, 1]));
         assert_eq!((&rows.confidence, &rows.margin), (&vec![0.5, 0.25], &vec![0.25, -0.375]));
         assert_eq!((&rows.mean_margin, &rows.weight), (&rows.margin, &vec![1.0, 0.5]));

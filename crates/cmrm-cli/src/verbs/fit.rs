@@ -31,8 +31,10 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
         }
     }
     if args.dry_run {
-        // What is here is looked at; what would have to be downloaded is not.
-        if !config.data.is_empty() && !names_data_set(&config.data) {
+        // What is here is looked at; what would have to be downloaded, or is not there yet, is not.
+        let here =
+            Path::new(&config.data).exists() || config.data == STANDARD_INPUT || config.data.contains(['*', '?']);
+        if here && !names_data_set(&config.data) {
             let loaded = load(&config, args.read.cache.as_deref())?;
             show_rows(&Prepared::new(&config, &loaded, &stop_at_interrupt())?, terminal);
         }

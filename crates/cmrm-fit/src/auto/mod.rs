@@ -121,11 +121,12 @@ impl Fit {
             }
         };
         let mut arms = Vec::new();
+        let judged = base.out_of_sample.clone();
         if self.config().base {
             arms.push(base.named(BASE));
         }
         arms.push(robust.named(self.config().preset.name()));
-        self.finish_vote(arms, weights, members)
+        self.finish_vote(arms, &judged, weights, members)
     }
 }
 
