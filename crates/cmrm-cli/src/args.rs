@@ -84,6 +84,9 @@ pub struct ReadArgs {
     /// The first row is data, not column names.
     #[arg(long)]
     pub no_header: bool,
+    /// Lines to skip at the start of a text file, such as a title.
+    #[arg(long, value_name = "N")]
+    pub skip_lines: Option<usize>,
     /// Columns to leave out, by name or index, separated by commas.
     #[arg(long, value_name = "COLUMN,…", value_delimiter = ',', allow_hyphen_values = true)]
     pub ignore: Vec<String>,
@@ -117,6 +120,17 @@ impl FromStr for ColumnType {
     }
 }
 
+/// Reads a share, which is easily written as a percentage.
+pub fn share(text: &str) -> Result<f64, String> {
+    let share = text.trim().parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a share between 0 and 1, such as 0.9".to_owned())
+}
+
+/// Reads a time, which has no unit.
+fn seconds(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| "expected a number of seconds without a unit, such as 60".to_owned())
+}
+
 impl ReadArgs {
     /// What the flags say about columns.
     pub fn overrides(&self) -> impl Iterator<Item = (String, Override)> {
@@ -145,13 +159,13 @@ pub struct FitArgs {
     #[arg(long, value_name = "KIND:RATE")]
     pub noise: Option<NoiseConfig>,
     /// Share of the rows to test on, with their original labels [default: 0.2 with --noise and no test data, else 0].
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     pub test_share: Option<f64>,
     /// Share of the training rows held out for validation and calibration [default: 0.1; 0 for auto, forest, boosting and kernel, which judge rows by models that have not seen them].
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     pub validation_share: Option<f64>,
     /// Seconds that auto, forest, boosting and kernel may take [default: as long as they need].
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<f64>,
     /// Use the paper's form for two classes: one threshold per class.
     #[arg(long)]
@@ -190,7 +204,7 @@ pub struct ModelArgs {
     #[arg(long)]
     pub temperature: Option<f64>,
     /// Share of the epochs before the envelope starts [default: the preset's; a network's robust starts when learning by heart begins].
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     pub start: Option<f64>,
     /// Base loss: cross-entropy, focal, focal:GAMMA, gce, gce:Q, sce, label-smoothing, label-smoothing:EPSILON, elr, elr:LAMBDA, ldam, hinge or logistic [default: cross-entropy].
     #[arg(long)]

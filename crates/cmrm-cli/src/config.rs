@@ -62,6 +62,7 @@ fn read_or_default(file: Option<&Path>) -> Result<FitConfig> {
 /// Puts the flags over what is there.
 fn apply(config: &mut FitConfig, read: &ReadArgs, model: &ModelArgs) {
     set_optional!(config, read, label, labels, id, format, delimiter);
+    set!(config, read, skip_lines);
     config.no_header |= read.no_header;
     config.strict |= read.strict;
     config.preprocess.overrides.extend(read.overrides());

@@ -37,6 +37,10 @@ pub fn completed(read: &ReadArgs, data: &str, folder: &Path, expected: Option<Ex
         read.no_header |= config.no_header;
         read.delimiter = read.delimiter.or(config.delimiter);
     }
+    if same_file(path, trained_on) {
+        // Another file may have no title, and would lose its header or a row.
+        read.skip_lines = read.skip_lines.or(Some(config.skip_lines));
+    }
     if read.label.is_none() && same_file(path, trained_on) {
         read.labels = read.labels.or(config.labels);
     }
@@ -49,6 +53,7 @@ pub fn completed(read: &ReadArgs, data: &str, folder: &Path, expected: Option<Ex
     let width = expected.as_ref().map(|expected| expected.width + stated);
     let mut options = ReadOptions { expected, ..ReadOptions::default() };
     set_text(&mut options, read.no_header, read.delimiter.as_deref())?;
+    options.text.skip_lines = read.skip_lines.unwrap_or(0);
     options.format = read.format;
     // Whoever reads the rows says what is wrong with the file.
     let Ok(opened) = open_data(path, &options) else { return Ok(read) };

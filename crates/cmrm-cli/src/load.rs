@@ -21,6 +21,7 @@ pub fn read_options(config: &FitConfig) -> Result<ReadOptions> {
     options.overrides = config.preprocess.overrides.clone();
     options.strict = config.strict;
     set_text(&mut options, config.no_header, config.delimiter.as_deref())?;
+    options.text.skip_lines = config.skip_lines;
     Ok(options)
 }
 
@@ -40,7 +41,7 @@ pub fn set_text(options: &mut ReadOptions, no_header: bool, delimiter: Option<&s
 }
 
 /// The flags that say how a file is read.
-const READING: [&str; 7] = ["label", "labels", "id", "format", "delimiter", "no-header", "test"];
+const READING: [&str; 8] = ["label", "labels", "id", "format", "delimiter", "no-header", "test", "skip-lines"];
 
 /// Whether a text names a data set of the catalogue rather than a file or folder. A run's folder is not data, even if it has
 /// the name of a data set, as after `fit digits --out digits`.
@@ -51,8 +52,8 @@ pub fn names_data_set(data: &str) -> bool {
 }
 
 /// Refuses flags that say how a file is read, for a data set that has its own columns and labels: which of [`READING`] were
-/// given.
-pub fn refuse_reading_flags(data: &str, given: [bool; READING.len()]) -> Result<()> {
+/// given, in that order.
+pub fn refuse_reading_flags(data: &str, given: impl IntoIterator<Item = bool>) -> Result<()> {
     match READING.iter().zip(given).find(|(_, given)| *given) {
         None => Ok(()),
         Some((flag, _)) => Err(Failure::input(format!(
@@ -68,10 +69,11 @@ pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
         if RunDir::is_at(path) && cmrm_datasets::find(&config.data).is_err() {
             return Err(Failure::input(format!("{}: the folder of a run, not data; name a data file", config.data)));
         }
-        let FitConfig { label, labels, id, format, delimiter, no_header, test, .. } = config;
+        let FitConfig { label, labels, id, format, delimiter, no_header, test, skip_lines, .. } = config;
         let (labelled, delimited) = ([label.is_some(), labels.is_some()], delimiter.is_some());
-        let given = [labelled[0], labelled[1], id.is_some(), format.is_some(), delimited, *no_header, test.is_some()];
-        refuse_reading_flags(&config.data, given)?;
+        let columns = [labelled[0], labelled[1], id.is_some(), format.is_some()];
+        let lines = [delimited, *no_header, test.is_some(), *skip_lines > 0];
+        refuse_reading_flags(&config.data, columns.into_iter().chain(lines))?;
         let named = cmrm_datasets::load(&config.data, &Cache::locate(cache)?)?;
         return Ok(Loaded {
             test: named.test,

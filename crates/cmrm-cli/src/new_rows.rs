@@ -76,10 +76,11 @@ impl<'a> NewRows<'a> {
             (None, None) => None,
         };
         let chunks = if names_data_set(data) {
-            let ReadArgs { label, labels, id, format, delimiter, no_header, .. } = args;
+            let ReadArgs { label, labels, id, format, delimiter, no_header, skip_lines, .. } = args;
             let (labelled, delimited) = ([label.is_some(), labels.is_some()], delimiter.is_some());
-            let given = [labelled[0], labelled[1], id.is_some(), format.is_some(), delimited, *no_header, false];
-            refuse_reading_flags(data, given)?;
+            let columns = [labelled[0], labelled[1], id.is_some(), format.is_some()];
+            let lines = [delimited, *no_header, false, skip_lines.is_some()];
+            refuse_reading_flags(data, columns.into_iter().chain(lines))?;
             let named = cmrm_datasets::load(data, &Cache::locate(args.cache.as_deref())?)?;
             let part =
                 if named.test.is_some() { "the test part" } else { "all rows, which may include training rows," };
@@ -93,6 +94,7 @@ impl<'a> NewRows<'a> {
             options.format = args.format;
             options.strict = args.strict;
             set_text(&mut options, args.no_header, args.delimiter.as_deref())?;
+            options.text.skip_lines = args.skip_lines.unwrap_or(0);
             let opened = open_data(path, &options)?;
             if let Opened::Whole(input) = &opened
                 && input.labels.is_some()

@@ -19,6 +19,9 @@ use crate::args::ReadArgs;
 use crate::config;
 use crate::failure::{Failure, Result, in_file};
 
+/// What the names of files end in that hold tables with names among their cells.
+const TABLES: [&str; 3] = ["csv", "tsv", "parquet"];
+
 /// What a command reads, and which files it has claimed to write.
 #[derive(Debug, Default)]
 pub struct Outputs {
@@ -140,6 +143,16 @@ impl OutFile {
     /// Where it is, for messages.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Refuses a name that says no format of tables, before work is done for nothing.
+    pub fn can_hold_table(&self) -> Result<()> {
+        let extension = self.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        if TABLES.iter().any(|table| table.eq_ignore_ascii_case(extension)) {
+            return Ok(());
+        }
+        let name = self.path.display();
+        Err(Failure::input(format!("{name}: unknown table extension '{extension}'; use .csv, .tsv or .parquet")))
     }
 
     /// Writes bytes, all or nothing.

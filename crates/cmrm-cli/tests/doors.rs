@@ -126,6 +126,46 @@ fn standard_input_is_one_thing() {
 }
 
 #[test]
+fn lines_at_the_start_can_be_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tables(folder);
+    let text = fs::read_to_string(folder.join("t.csv")).unwrap();
+    fs::write(folder.join("titled.csv"), format!("Churn, third quarter\n{text}")).unwrap();
+    fs::write(folder.join("excel.csv"), format!("sep=;\r\n{}", text.replace(',', ";").replace('\n', "\r\n"))).unwrap();
+    fs::write(folder.join("fit.toml"), "skip-lines = 1\n").unwrap();
+    let fit = |data: &'static str, out: &'static str, more: &[&'static str]| {
+        let fit = ["fit", data, "--label", "churned", "--model", "linear", "--out", out, "--quiet"];
+        succeed(folder, &[&fit[..], more].concat());
+    };
+    fit("t.csv", "plain", &[]);
+    fit("titled.csv", "flag", &["--skip-lines", "1"]);
+    fit("titled.csv", "file", &["--config", "fit.toml"]);
+    fit("t.csv", "over", &["--config", "fit.toml", "--skip-lines", "0"]);
+    fit("excel.csv", "stated", &[]);
+    let expected = succeed(folder, &["predict", "plain", "t.csv", "--probabilities"]);
+    for run in ["flag", "file", "over", "stated"] {
+        assert_eq!(succeed(folder, &["predict", run, "excel.csv", "--probabilities"]), expected, "{run}");
+    }
+    let settings = fs::read_to_string(folder.join("flag/config.toml")).unwrap();
+    assert!(settings.contains("skip-lines = 1"), "{settings}");
+    let audit = ["audit", "titled.csv", "--label", "churned", "--folds", "2", "--epochs", "2", "--skip-lines", "1"];
+    succeed(folder, &audit);
+    let noise = ["noise", "titled.csv", "--kind", "symmetric:0.3", "--label", "churned", "--out", "noisy.csv"];
+    succeed(folder, &[&noise[..], &["--skip-lines", "1"]].concat());
+    fs::write(folder.join("decisions.csv"), "row,action,label\n1,drop,\n").unwrap();
+    let clean =
+        ["clean", "titled.csv", "decisions.csv", "--label", "churned", "--out", "clean.csv", "--skip-lines", "1"];
+    succeed(folder, &clean);
+    assert!(fs::read_to_string(folder.join("clean.csv")).unwrap().contains("age,plan,visits,churned\n"));
+    // The run knows it, of its own file.
+    assert_eq!(succeed(folder, &["predict", "flag", "titled.csv", "--probabilities"]), expected);
+    assert_eq!(succeed(folder, &["predict", "flag", "t.csv", "--probabilities"]), expected);
+    let titled = ["evaluate", "plain", "titled.csv", "--label", "churned", "--skip-lines", "1"];
+    succeed(folder, &titled);
+}
+
+#[test]
 fn a_pattern_that_the_shell_expanded_gets_a_tip() {
     let folder = tempfile::tempdir().unwrap();
     tables(folder.path());
@@ -169,5 +209,5 @@ fn json_comes_out_as_csv() {
     succeed(folder, &["clean", "ids.jsonl", "decisions.csv", "--label", "y", "--out", "clean.csv"]);
     assert_eq!(text("clean.csv"), "id,n,y\n007,1.10,a\n,,a\n");
     let message = refuse(folder, &["clean", "ids.jsonl", "decisions.csv", "--label", "y", "--out", "clean.jsonl"]);
-    assert!(message.contains("use .csv, .tsv, .parquet or .npy"), "{message}");
+    assert!(message.contains("use .csv, .tsv or .parquet"), "{message}");
 }

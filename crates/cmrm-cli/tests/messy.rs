@@ -111,7 +111,7 @@ fn a_messy_table_is_as_good_as_a_tidy_one() {
         "tarif   categorical         0  3 names: ",
         "notiz   text                0  ",
         "note: column 'plz': its numbers start with zeros, as codes do: treated as names",
-        "note: column 'umsatz': 1 cell is not numeric and treated as missing: row 41 has 'auf Anfrage'",
+        "note: column 'umsatz': 1 cell is not a number and treated as missing: row 41 has 'auf Anfrage'",
         "note: the label 'gekündgit' (1 row) looks like 'gekündigt' (",
     ] {
         assert!(words.contains(line), "'{line}' is not in:\n{words}");
@@ -246,4 +246,78 @@ fn a_model_at_chance_flags_nothing() {
     assert!(audited["warning"].as_str().unwrap().contains("--flag-anyway"));
     let asked = json(path, &["audit", "run", "--flag-anyway"]);
     assert!(asked["issues"].as_u64().unwrap() > 100, "{asked}");
+}
+
+/// Rows for `predict`, `evaluate` and `--test` that are written otherwise than those to train on.
+#[test]
+fn new_rows_that_are_written_otherwise_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let table = |rows: usize, price: fn(u64) -> String, date: fn(u64, u64) -> String| {
+        let (mut text, mut draw) = (String::from("revenue;seen;label\n"), Draw(8));
+        for _ in 0..rows {
+            let (cents, month, day) = (draw.below(300_000), 1 + draw.below(12), 1 + draw.below(28));
+            let label = if cents > 150_000 { "high" } else { "low" };
+            writeln!(text, "{};{};{label}", price(cents), date(month, day)).unwrap();
+        }
+        text
+    };
+    let point = |cents: u64| format!("{}.{:02}", cents / 100, cents % 100);
+    let month_first = |month: u64, day: u64| format!("{month}/{day}/2024");
+    std::fs::write(path.join("train.csv"), table(300, euros, month_first)).unwrap();
+    std::fs::write(path.join("good.csv"), table(40, euros, month_first)).unwrap();
+    std::fs::write(path.join("point.csv"), table(40, point, month_first)).unwrap();
+    std::fs::write(path.join("day.csv"), table(40, euros, |month, day| format!("{day}/{month}/2024"))).unwrap();
+    let fit = ["fit", "train.csv", "--label", "label", "--impute", "--model", "linear", "--quiet"];
+    succeed(path, &[&fit[..], &["--out", "run"]].concat());
+    assert_eq!(succeed(path, &["predict", "run", "good.csv", "--quiet"]).lines().count(), 41);
+    let tested = [&fit[..], &["--out", "tested", "--test"]].concat();
+    for (data, column, takes) in [
+        ("point.csv", "revenue", "numbers with a decimal comma, such as 1234,5"),
+        ("day.csv", "seen", "dates with the month first, such as 12/31/2024"),
+    ] {
+        for verb in [&["predict", "run"][..], &["evaluate", "run"], &tested] {
+            let words = refuse(path, &[verb, &[data]].concat());
+            let place = format!("error: {data}, row ");
+            for part in [&*place, &format!("column '{column}': "), " of 40 cells cannot be read", takes, "fit again"] {
+                assert!(words.contains(part), "'{part}' is not in: {words}");
+            }
+        }
+    }
+}
+
+/// A key that no new row has is missing in all of them, as it is in a single row.
+#[test]
+fn json_rows_without_a_key_are_predicted_and_gaps_are_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let (mut text, mut draw) = (String::new(), Draw(9));
+    for row in 0..300 {
+        let (stars, country) = (draw.below(5), ["de", "fr"][draw.below(2) as usize]);
+        let user = match row % 10 {
+            0 => "null".into(),
+            _ => format!(r#"{{"country": "{country}", "verified": {}}}"#, stars > 2),
+        };
+        let label = if stars > 1 { "good" } else { "bad" };
+        writeln!(text, r#"{{"review": {{"stars": {stars}}}, "user": {user}, "label": "{label}"}}"#).unwrap();
+    }
+    std::fs::write(path.join("t.jsonl"), text).unwrap();
+    let fit = ["fit", "t.jsonl", "--label", "label", "--model", "linear", "--out"];
+    let shown = cmrm(path, &[&fit[..], &["run", "--impute"]].concat());
+    let words = String::from_utf8(shown.stderr).unwrap();
+    assert!(shown.status.success(), "{words}");
+    for column in ["user.country", "user.verified"] {
+        let note = format!("note: column '{column}': 30 missing cells filled in with ");
+        assert_eq!(words.matches(&note).count(), 1, "{words}");
+        assert_eq!(words.matches(&format!("column '{column}'")).count(), 1, "{words}");
+    }
+    for (at, row) in [r#"{"review":{"stars":4},"user":null}"#, r#"{"review":{"stars":4}}"#].iter().enumerate() {
+        let new = format!("new{at}.jsonl");
+        std::fs::write(path.join(&new), row).unwrap();
+        let predicted = succeed(path, &["predict", "run", &new, "--quiet"]);
+        assert!(predicted.contains("\n0,good,"), "{predicted}");
+    }
+    // In a table with a header such a column is an oversight.
+    std::fs::write(path.join("new.csv"), "review.stars\n4\n").unwrap();
+    assert!(refuse(path, &["predict", "run", "new.csv"]).contains("missing columns of the model: 'user.country'"));
 }

@@ -24,7 +24,7 @@ fn ignoring(names: &[&str]) -> ReadOptions {
 /// Every column that the seeds `types_…` have, and its five cells.
 const TYPES: [(&str, Kind, [&str; 5]); 21] = [
     ("i8", Kind::Numeric, ["1", "-", "-3", "4", "5"]),
-    ("u64", Kind::Numeric, ["18446744073709552000", "1", "2", "3", "-"]),
+    ("u64", Kind::Categorical, ["18446744073709551615", "1", "2", "3", "-"]),
     ("f16", Kind::Numeric, ["1.5", "2.5", "-", "4", "5"]),
     ("f32", Kind::Numeric, ["1.5", "2.5", "3", "4", "5"]),
     ("f64", Kind::Numeric, ["0.1", "-", "NaN", "4", "5"]),

@@ -51,7 +51,7 @@ fn a_messy_table_is_understood_and_shown() {
             "column 'customer' has 60 different values on 60 rows, as IDs do, and was left out; say what it is to use it: \
              --type 'customer=KIND', in Python column_types",
             "1 column is not used by the model: 'note'",
-            "column 'price': 1 cell is not numeric and treated as missing: row 17 has 'ask'; refuse such cells with --strict",
+            "column 'price': 1 cell is not a number and treated as missing: row 17 has 'ask'; refuse such cells with --strict",
         ]
     );
     assert_eq!(

@@ -2,7 +2,9 @@
 
 mod common;
 
-use cmrm_data::read::{ReadOptions, TextOptions, open};
+use std::io::Write;
+
+use cmrm_data::read::{Format, ReadOptions, Source, TextOptions, open, read, read_labels};
 use cmrm_data::{Kind, LabelOptions, Override};
 use common::{cells, csv, labelled, read_csv, table};
 
@@ -164,7 +166,7 @@ fn bad_files_are_refused_with_the_place() {
             "a,b\n1,2\n3\n",
             &plain,
             "t.csv, row 1 (line 3): 1 cells, expected 2; put quotes around cells that contain the delimiter \
-             ',', or state the right delimiter or the lines to skip at the start",
+             ',', or state the right delimiter (--delimiter) or how many lines to skip at the start (--skip-lines)",
         ),
         ("|made by hand\n1, 2 x, 3\n4, 5 y, 6\n", &plain, "t.csv, row 0 (line 2): 3 cells, expected 1"),
         ("a,b\n1,2\n3,4,5\n", &plain, "t.csv, row 1 (line 3): 3 cells, expected 2"),
@@ -193,8 +195,130 @@ fn bytes_that_are_not_utf8_are_refused_with_their_offset() {
         (b"a,b\n1,\xc3", "t.csv, row 0 (line 2): byte 6 is not valid UTF-8"),
         (b"\xff\xfea\0,\0b\0", "t.csv: byte 0 is not valid UTF-8; the file is UTF-16"),
     ] {
-        let error = refused(bytes, &ReadOptions { format: Some(cmrm_data::read::Format::Csv), ..plain.clone() });
+        let error = refused(bytes, &ReadOptions { format: Some(Format::Csv), ..plain.clone() });
         assert!(error.starts_with(message), "{error}\n{message}");
+    }
+    // A name is not looked for in a header that cannot be read.
+    let error = refused(b"a,Qualit\xe4t\n1,2\n", &labelled("Qualität"));
+    assert!(error.starts_with("t.csv, line 1: byte 8 is not valid UTF-8; save"), "{error}");
+    assert!(error.contains("iconv -f cp1252"), "{error}");
+}
+
+#[test]
+fn lines_are_counted_as_an_editor_does() {
+    let mut skipping = ReadOptions::default();
+    skipping.text.skip_lines = 1;
+    let mut commented = ReadOptions::default();
+    commented.text.comment = Some(b'#');
+    for (text, options, place) in [
+        ("a,b\n1,2\n3\n", &ReadOptions::default(), "row 1 (line 3)"),
+        ("a,b\r\n1,2\r\n3\r\n", &ReadOptions::default(), "row 1 (line 3)"),
+        ("a,b\r\n1,2\r\n3", &ReadOptions::default(), "row 1 (line 3)"),
+        ("\u{feff}a,b\r\n1,2\r\n3\r\n", &ReadOptions::default(), "row 1 (line 3)"),
+        ("a,b\r\n\r\n1,2\n\n\n3\n", &ReadOptions::default(), "row 1 (line 6)"),
+        ("a,b\r\n\"1\r\n\",2\r\n3\r\n", &ReadOptions::default(), "row 1 (line 4)"),
+        ("title\r\na,b\r\n1,2\r\n3\r\n", &skipping, "row 1 (line 4)"),
+        ("a,b\r\n1,2\r\n# none\r\n3\r\n", &commented, "row 1 (line 4)"),
+        ("sep=,\r\na,b\r\n1,2\r\n3\r\n", &ReadOptions::default(), "row 1 (line 4)"),
+        ("title\r\n\r\na,a\r\n1,2\r\n", &skipping, "line 3"),
+    ] {
+        let error = refused(text, options);
+        assert!(error.starts_with(&format!("t.csv, {place}: ")), "{text:?}\n{error}");
+    }
+}
+
+#[test]
+fn the_delimiter_may_be_stated_in_the_first_line() {
+    for text in ["sep=;\na;b\n1;x, y\n", "\u{feff}sep=;\r\na;b\r\n1;x, y\r\n", "\"SEP=;\"\na;b\n1;x, y\n"] {
+        let input = read_csv(text, &ReadOptions::default()).unwrap();
+        assert_eq!((table(&input).names(), cells(&input)), (vec!["a", "b"], vec![vec!["1".into(), "x, y".into()]]));
+    }
+    assert_eq!(table(&read_csv("sep=\t\na b\tc\n1\t2\n", &ReadOptions::default()).unwrap()).names(), ["a b", "c"]);
+    // Whoever says otherwise is believed, and a line that is skipped still counts.
+    let mut options = ReadOptions::default();
+    options.text.delimiter = Some(b',');
+    assert_eq!(table(&read_csv("sep=;\na;b,c\n1,2\n", &options).unwrap()).names(), ["a;b", "c"]);
+    options = ReadOptions::default();
+    options.text.skip_lines = 2;
+    assert_eq!(table(&read_csv("sep=|\nReport\na,b|c\n1|2\n", &options).unwrap()).names(), ["a,b", "c"]);
+    // A column may be called so.
+    assert_eq!(table(&read_csv("sep=x\n1\n2\n", &ReadOptions::default()).unwrap()).names(), ["sep=x"]);
+}
+
+#[test]
+fn a_title_above_the_header_is_refused_with_the_lines_to_skip() {
+    let rows = "Kd.-Nr;Umsatz;Qualität\n1001;12,5;gut\n1002;7,5;schlecht\n1003;8,5;gut\n";
+    let plain = ReadOptions::default();
+    for (title, lines) in
+        [("Umsatzbericht Q3;;\n", 1), ("Umsatzbericht Q3\n", 1), ("Bericht;;\n\n;;\n", 3), (";;\n", 1)]
+    {
+        let text = format!("{title}{rows}");
+        for options in [&plain, &labelled("Qualität"), &labelled("-1")] {
+            let error = refused(&text, options);
+            let line = lines + 1;
+            let expected =
+                format!("t.csv, line 1: this does not look like column names, but line {line} does; leave out");
+            assert!(error.starts_with(&expected) && error.contains(&format!("--skip-lines {lines},")), "{error}");
+        }
+        let mut options = labelled("Qualität");
+        options.text.skip_lines = lines;
+        assert_eq!(table(&read_csv(&text, &options).unwrap()).names(), ["Kd.-Nr", "Umsatz"]);
+    }
+    // Text over text is not certain, but a name that is asked for is.
+    let words = "Survey\nplace,answer\nUlm,good\nBonn,bad\n";
+    assert!(refused(words, &labelled("answer")).contains("but line 2 does; leave out"));
+    assert!(refused("x,red\nplace,answer\n", &labelled("answers")).contains("no column 'answers'"));
+    // A row with little in it is no title.
+    assert_eq!(table(&read_csv("5,,\n1,2,a\n3,4,b\n", &plain).unwrap()).names(), ["x0", "x1", "x2"]);
+    let mut rows_only = labelled("-1");
+    rows_only.text.header = Some(false);
+    assert_eq!(read_csv("a,,\nb,c,d\n1,2,3\n", &rows_only).unwrap().features.rows(), 3);
+}
+
+#[test]
+fn workbooks_are_refused_with_the_way_to_a_table() {
+    let archive = |entries: &[(&str, &str)]| {
+        let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        for (name, text) in entries {
+            archive.start_file(*name, stored).unwrap();
+            archive.write_all(text.as_bytes()).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    };
+    for (name, bytes, what) in [
+        ("b.xlsx", archive(&[("[Content_Types].xml", ""), ("xl/workbook.xml", "")]), "an Excel workbook (.xlsx)"),
+        ("b.docx", archive(&[("[Content_Types].xml", "")]), "an Office document"),
+        (
+            "b.ods",
+            archive(&[("mimetype", "application/vnd.oasis.opendocument.spreadsheet"), ("content.xml", "")]),
+            "an OpenDocument file (.ods)",
+        ),
+        ("b.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0".to_vec(), "an Excel workbook (.xls"),
+    ] {
+        let source = Source::bytes(name, bytes);
+        for error in [read(&source, &labelled("y")).err(), read_labels(&source, &ReadOptions::default()).err()] {
+            let error = error.unwrap().to_string();
+            assert!(
+                error.starts_with(&format!("{name}: {what}")) && error.contains("save it as CSV (UTF-8)"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_packed_file_that_breaks_off_is_incomplete() {
+    let mut text = String::from("a,y\n");
+    text.extend((0..200_000).map(|row| format!("{},{}\n", row * 7919 % 100_003, row % 2)));
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    // In the sample, and behind it.
+    for length in [30, packed.len() / 2, packed.len() - 9] {
+        let source = Source::bytes("t.csv.gz", packed[..length].to_vec());
+        let error = read(&source, &labelled("y")).unwrap_err().to_string();
+        assert!(error.ends_with("; the file is incomplete: copy or download it again"), "{length}: {error}");
     }
 }
 

@@ -96,7 +96,10 @@ fn what_a_format_cannot_hold_is_refused() {
     let error = write_table(&folder.path().join("t.npy"), &names).unwrap_err().to_string();
     assert!(error.contains("row 0, column 'c': a categorical column in an NPY file is not supported"), "{error}");
     let error = write_table(&folder.path().join("t.xlsx"), &names).unwrap_err().to_string();
-    assert!(error.contains("use .csv, .tsv, .parquet or .npy"), "{error}");
+    assert!(error.ends_with("use .csv, .tsv or .parquet"), "{error}");
+    let numbers = Table::new(vec![Column::numeric("n", vec![1.0])]).unwrap();
+    let error = write_table(&folder.path().join("t.xlsx"), &numbers).unwrap_err().to_string();
+    assert!(error.ends_with("use .csv, .tsv, .parquet or .npy"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing may be left behind");
     assert_eq!(write_npy_labels(&mut Vec::new(), &["x".repeat(10)]).map_err(|error| error.to_string()), Ok(()));
 }

@@ -40,6 +40,9 @@ pub struct FitConfig {
     pub delimiter: Option<String>,
     /// Whether the first row names no columns.
     pub no_header: bool,
+    /// Lines to skip at the start of a text file.
+    #[serde(skip_serializing_if = "is_default")]
+    pub skip_lines: usize,
     /// Whether a cell that is not of its column's kind is refused, instead of a few of them counting as missing.
     #[serde(skip_serializing_if = "is_default")]
     pub strict: bool,
@@ -167,6 +170,7 @@ impl Default for FitConfig {
             format: None,
             delimiter: None,
             no_header: false,
+            skip_lines: 0,
             strict: false,
             test: None,
             hold_out_unlabelled: false,

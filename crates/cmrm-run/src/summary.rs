@@ -212,9 +212,14 @@ impl FitSummary {
         };
         write_rows(out, style, &head, &self.members.iter().map(row).collect::<Vec<_>>());
         if self.members.iter().any(|member| member.name.ends_with(WEIGHTED)) {
-            out.push_str(
-                "\nLearners marked weighted were trained again with doubtful rows counting less. Their figures are too good: \
-                 the weights were computed from the same labels.\n",
+            let and_arm = match self.judged_by {
+                Labels::ObservedOutOfSample => ", like those of the envelope arm above,",
+                _ => "",
+            };
+            let _ = writeln!(
+                out,
+                "\nLearners marked weighted were trained again with doubtful rows counting less. Their figures{and_arm} are too \
+                 good: the weights were computed from the same labels."
             );
         }
     }

@@ -105,6 +105,7 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
             let probabilities_out = args.probabilities_out.as_deref();
             let probabilities_out =
                 probabilities_out.map(|path| outputs.file("--probabilities-out", path)).transpose()?;
+            out.as_ref().map_or(Ok(()), OutFile::can_hold_table)?;
             let folds = Folds { config: &config, count, no_envelope, cache, probabilities_out };
             Ok((from_folds(&folds, &options, terminal)?, out))
         }

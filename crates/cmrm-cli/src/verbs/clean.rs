@@ -33,7 +33,8 @@ pub struct CleanArgs {
     /// Apply the decisions even if labels or rows have changed since.
     #[arg(long)]
     pub force: bool,
-    /// New data file: .csv, .tsv or .parquet. The changes are listed in FILE.changes.csv.
+    /// New data file: .csv, .tsv or .parquet. In the format of the data nothing but the changes differs; they are listed in
+    /// FILE.changes.csv.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     #[command(flatten, next_help_heading = "Reading the data")]

@@ -59,6 +59,9 @@ pub struct EmbedArgs {
     /// The first row is data, not column names.
     #[arg(long, help_heading = "Reading the data")]
     pub no_header: bool,
+    /// Lines to skip at the start of a text file, such as a title.
+    #[arg(long, value_name = "N", help_heading = "Reading the data")]
+    pub skip_lines: Option<usize>,
 }
 
 pub fn run(args: &EmbedArgs, terminal: &Terminal) -> Result<ExitCode> {
@@ -101,6 +104,7 @@ pub fn run(args: &EmbedArgs, terminal: &Terminal) -> Result<ExitCode> {
 fn open(args: &EmbedArgs) -> Result<TextTable> {
     let mut reading = ReadOptions::default();
     set_text(&mut reading, args.no_header, args.delimiter.as_deref())?;
+    reading.text.skip_lines = args.skip_lines.unwrap_or(0);
     let texts: Vec<ColumnRef> = args.text.iter().cloned().map(ColumnRef).collect();
     let label = args.label.clone().map(ColumnRef);
     Ok(TextTable::open(&args.data, &texts, label.as_ref(), reading)?)

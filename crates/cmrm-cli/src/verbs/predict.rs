@@ -32,7 +32,7 @@ pub struct PredictArgs {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Add prediction sets with this coverage, such as 0.9.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = crate::args::share)]
     pub coverage: Option<f64>,
     #[command(flatten)]
     pub score: ScoreArgs,

@@ -31,7 +31,7 @@ pub struct TuneArgs {
     #[arg(long)]
     pub folds: Option<usize>,
     /// Share of the rows to hold out with a single fold [default: 0.2].
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = crate::args::share)]
     pub hold_out: Option<f64>,
     /// Criterion that decides: observed, weighted, corrected, posterior or agreement [default: observed].
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! The verbs that apply a finished run, as a user runs them.
+//! The verbs that apply a finished run, or decisions, as a user runs them.
 
 // Tests write files that they read.
 #![allow(clippy::disallowed_methods)]
@@ -8,5 +8,6 @@ mod common;
 mod evaluate;
 mod predict;
 mod refusals;
+mod rewrite;
 mod run;
 mod shell;

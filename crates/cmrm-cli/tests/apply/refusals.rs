@@ -42,7 +42,7 @@ fn wishes_that_cannot_be_granted() {
     let (folder, test) = (run.name("run"), run.name("test.csv"));
     let predict = |more: &[&str]| refuse(&[&["predict", &folder, &test, "--quiet"], more].concat());
     check(&predict(&["--arm", "robsut"]), &["no arm 'robsut', did you mean 'robust'?", "base, robust"]);
-    check(&predict(&["--coverage", "1.5"]), &["coverage", "1.5", "below 1"]);
+    check(&predict(&["--coverage", "1.5"]), &["coverage", "1.5", "between 0 and 1"]);
     check(&predict(&["--score", "lca", "--coverage", "0.9"]), &["unknown score 'lca'"]);
     check(&predict(&["--out", "x.xlsx"]), &["x.xlsx", ".parquet"]);
     check(&predict(&["--out", "x.npy", "--coverage", "0.9"]), &["without prediction sets", "leave out --coverage"]);

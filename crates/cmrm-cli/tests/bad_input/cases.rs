@@ -72,16 +72,33 @@ cases! {
         }, "audit rare.csv --label churned --folds 5", ["rare.csv", "class 'maybe'", "60", "collect more"];
     ragged_row: "a row with too few cells", |f| files::table(&f.join("ragged.csv"), "30,free,4\n"),
         "fit ragged.csv --label churned", ["ragged.csv", "row 60", "line 62", "3 cells, expected 4", "quotes"];
+    ragged_row_of_windows: "a row with too many cells, with Windows line ends", |f| {
+            fs::write(f.join("crlf.csv"), "a,b,y\r\n1,2,p\r\n2,3,n\r\n3,4,p,9\r\n5,6,n\r\n").unwrap();
+        }, "fit crlf.csv --label y", ["crlf.csv", "row 2 (line 4)", "4 cells, expected 3", "--delimiter", "--skip-lines"];
+    title_line: "a title above the column names", |f| {
+            let rows = "1001;12,5;gut\n1002;7,5;schlecht\n";
+            fs::write(f.join("title.csv"), format!("Umsatzbericht Q3;;\nKd.-Nr;Umsatz;Qualität\n{rows}")).unwrap();
+        }, "fit title.csv --label Qualität", ["title.csv", "line 1", "line 2 does", "--skip-lines 1", "--no-header"];
     duplicate_header: "a duplicate column name", |f| fs::write(f.join("twice.csv"), "a,a,y\n1,2,no\n").unwrap(),
         "fit twice.csv --label y", ["twice.csv", "line 1", "'a' twice", "rename"];
     not_utf8: "text that is not UTF-8", |f| fs::write(f.join("latin.csv"), b"a,y\n1,caf\xe9\n").unwrap(),
         "fit latin.csv --label y", ["latin.csv", "row 0", "line 2", "UTF-8", "iconv"];
+    header_not_utf8: "column names that are not UTF-8, as in a CSV file of an older Excel", |f| {
+            fs::write(f.join("excel.csv"), b"Umsatz;Qualit\xe4t\r\n12;gut\r\n7;schlecht\r\n").unwrap();
+        }, "fit excel.csv --label Qualität", ["excel.csv", "line 1", "byte 13", "UTF-8", "iconv -f cp1252"];
     nul_byte: "a NUL byte, as in UTF-16 or binary files", |f| files::table(&f.join("nul.csv"), "30,fr\0ee,4,yes\n"),
         "fit nul.csv --label churned", ["nul.csv", "row 60", "line 62", "'plan'", "NUL byte", "UTF-8"];
     duplicate_in_a_wide_header: "a duplicate column name among 60,000", |f| files::wide_table(&f.join("wide.csv")),
         "fit wide.csv --label class", ["wide.csv", "line 1", "'gene7' twice", "columns 7 and 59999", "rename"];
     truncated_parquet: "a truncated Parquet file", |f| files::cut_parquet(&f.join("cut.parquet")),
         "fit cut.parquet --label y", ["cut.parquet", "incomplete", "copy"];
+    truncated_gzip: "a truncated gzip file", |f| files::cut_gzip(&f.join("cut.csv.gz")),
+        "fit cut.csv.gz --label y", ["cut.csv.gz", "incomplete", "copy or download it again"];
+    excel_workbook: "an Excel workbook", |f| files::workbook(&f.join("book.xlsx")),
+        "fit book.xlsx --label y", ["book.xlsx", "an Excel workbook (.xlsx)", "save it as CSV (UTF-8)"];
+    old_excel_workbook: "an Excel workbook of the older kind", |f| {
+            fs::write(f.join("book.xls"), b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0\0\0").unwrap();
+        }, "fit book.xls --label y", ["book.xls", "an Excel workbook (.xls", "save it as CSV (UTF-8)"];
     truncated_arrow: "a truncated Arrow file", |f| fs::write(f.join("cut.arrow"), b"ARROW1\0\0 and no footer").unwrap(),
         "fit cut.arrow --label y", ["cut.arrow", "does not end with a footer", "incomplete"];
     json_array_in_a_row: "an array within a row of JSON", |f| {
@@ -204,6 +221,8 @@ cases! {
         }, "fit x.npy --labels y.csv", ["x.npy", "expected 4, found 3", "one label per row"];
     label_of_a_named_set: "a label column for a named data set", |_f| (),
         "fit digits --label x", ["digits", "named data set", "leave out --label"];
+    lines_of_a_named_set: "lines to skip in a named data set", |_f| (),
+        "fit digits --skip-lines 1", ["digits", "named data set", "leave out --skip-lines"];
     search_as_run: "the folder of a search, where a run is needed", |f| {
             fs::create_dir(f.join("search")).unwrap();
             fs::write(f.join("search/search.json"), "{}").unwrap();
@@ -220,6 +239,14 @@ cases! {
         "fit digits --config nope.toml", ["nope.toml", "check the name"];
     setting_out_of_range: "a setting out of range", |_f| (),
         "fit digits --alpha 1", ["alpha = 1", "(0, 1)"];
+    share_in_percent: "a share in per cent", |_f| (),
+        "fit digits --test-share 20%", ["'20%'", "--test-share", "a share between 0 and 1, such as 0.9"];
+    coverage_in_percent: "a coverage in per cent", |f| files::run(f),
+        "predict run good.csv --coverage 90", ["'90'", "--coverage", "a share between 0 and 1, such as 0.9"];
+    share_over_one: "a share over 1", |_f| (),
+        "fit digits --validation-share 20", ["'20'", "--validation-share", "a share between 0 and 1, such as 0.9"];
+    budget_with_a_unit: "a time with a unit", |_f| (),
+        "fit digits --budget 1m", ["'1m'", "--budget", "a number of seconds without a unit, such as 60"];
     two_lengths: "both epochs and steps", |_f| (),
         "fit digits --epochs 3 --steps 500", ["epochs = 3", "steps = 500", "leave one out"];
     patience_for_the_last_epoch: "patience where the last epoch is kept", |_f| (),

@@ -43,6 +43,22 @@ pub fn labels(path: &Path, rows: usize) {
     fs::write(path, (0..rows).map(|row| format!("{}\n", row % 2)).collect::<String>()).unwrap();
 }
 
+/// The entries by which an Excel workbook is known.
+pub fn workbook(path: &Path) {
+    let mut archive = zip::ZipWriter::new(File::create(path).unwrap());
+    for name in ["[Content_Types].xml", "xl/workbook.xml", "xl/worksheets/sheet1.xml"] {
+        archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(b"<xml/>").unwrap();
+    }
+    archive.finish().unwrap();
+}
+
+/// A gzip file that breaks off in a block of 65,535 bytes.
+pub fn cut_gzip(path: &Path) {
+    let head = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\xff\xff\0\0";
+    fs::write(path, [&head[..], b"a,y\n1,no\n2,yes\n"].concat()).unwrap();
+}
+
 /// An archive of a few hundred kilobytes that unpacks to 300 MB of zeros.
 pub fn zip_bomb(path: &Path) {
     let mut archive = zip::ZipWriter::new(File::create(path).unwrap());

@@ -5,6 +5,7 @@ mod dense_fit;
 mod fit;
 mod identifier;
 mod matching;
+mod misread;
 mod moments;
 mod note;
 mod options;

@@ -1,5 +1,6 @@
 //! Words about what preprocessing did, for the user.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::mem::{Discriminant, discriminant};
@@ -108,7 +109,8 @@ const FEW: usize = 8;
 
 /// The notes in words, in their order. Where many columns share a kind of note, one sentence stands for all of them.
 pub fn in_words<'a>(notes: impl IntoIterator<Item = &'a Note>) -> Vec<String> {
-    let notes: Vec<&Note> = notes.into_iter().collect();
+    let notes = gaps_once(notes);
+    let notes: Vec<&Note> = notes.iter().map(|note| &**note).collect();
     let mut kinds: HashMap<Discriminant<Note>, Vec<&Note>> = HashMap::new();
     for note in &notes {
         kinds.entry(discriminant(*note)).or_default().push(note);
@@ -118,6 +120,24 @@ pub fn in_words<'a>(notes: impl IntoIterator<Item = &'a Note>) -> Vec<String> {
         _ => Some(note.to_string()),
     };
     notes.iter().filter_map(words).collect()
+}
+
+/// A fit remarks on the gaps of its training rows and knows what fills them; transforming remarks on the gaps of all rows. One
+/// note says both.
+fn gaps_once<'a>(notes: impl IntoIterator<Item = &'a Note>) -> Vec<Cow<'a, Note>> {
+    let mut once: Vec<Cow<'a, Note>> = Vec::new();
+    let mut filled: HashMap<&str, usize> = HashMap::new();
+    for note in notes {
+        if let Note::Imputed { column, cells: of_all, .. } = note {
+            let at = *filled.entry(column).or_insert(once.len());
+            if let Some(Note::Imputed { cells, .. }) = once.get_mut(at).map(Cow::to_mut) {
+                *cells = *of_all;
+                continue;
+            }
+        }
+        once.push(Cow::Borrowed(note));
+    }
+    once
 }
 
 /// One sentence for several notes of one kind.
@@ -189,9 +209,10 @@ impl fmt::Display for Note {
                 let more = *cells - examples.len() as u64;
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 let (count, are) = (counted(*cells, "cell"), if *cells == 1 { "is" } else { "are" });
+                let what = of_kind(*kind, *cells);
                 write!(
                     f,
-                    "column '{column}': {count} {are} not {kind} and treated as missing: {}{more}; refuse such cells with \
+                    "column '{column}': {count} {are} not {what} and treated as missing: {}{more}; refuse such cells with \
                      --strict",
                     rows.join(", ")
                 )
@@ -212,6 +233,18 @@ impl fmt::Display for Note {
             }
         }
     }
+}
+
+/// What so many cells of a kind are: `a number`, `numbers`.
+fn of_kind(kind: Kind, cells: u64) -> &'static str {
+    let (one, several) = match kind {
+        Kind::Numeric => ("a number", "numbers"),
+        Kind::Boolean => ("a boolean", "booleans"),
+        Kind::Categorical => ("a name", "names"),
+        Kind::Date => ("a date", "dates"),
+        Kind::Text => ("a text", "texts"),
+    };
+    if cells == 1 { one } else { several }
 }
 
 /// `1 cell`, `2 cells`.
@@ -239,5 +272,43 @@ mod tests {
         assert!(words[0].starts_with("50 columns have at most one value"), "{}", words[0]);
         assert!(words[0].ends_with("'g7' and 42 more"), "{}", words[0]);
         assert!(words[1].starts_with("50 columns had 100 missing cells, which were filled in: 'g0'"), "{}", words[1]);
+    }
+
+    #[test]
+    fn gaps_are_named_once_with_the_cells_of_all_rows() {
+        let filled =
+            |column: &str, cells: u64, with: &str| Note::Imputed { column: column.into(), cells, with: with.into() };
+        let notes =
+            [filled("x", 3, "the median, 1"), filled("y", 1, "the median, 2"), filled("x", 4, "a typical value")];
+        assert_eq!(
+            in_words(&notes),
+            [
+                "column 'x': 4 missing cells filled in with the median, 1",
+                "column 'y': 1 missing cell filled in with the median, 2",
+            ]
+        );
+    }
+
+    #[test]
+    fn bad_cells_are_called_by_what_they_are_not() {
+        let bad = |kind: Kind, cells: u64| {
+            let examples = vec![BadCell { row: 3, text: "ask".into() }];
+            Note::Unreadable { column: "x".into(), kind, cells, examples }.to_string()
+        };
+        for (kind, cells, words) in [
+            (Kind::Numeric, 1, "column 'x': 1 cell is not a number and treated as missing: row 3 has 'ask'; "),
+            (
+                Kind::Date,
+                18,
+                "column 'x': 18 cells are not dates and treated as missing: row 3 has 'ask' and 17 more; ",
+            ),
+            (
+                Kind::Boolean,
+                2,
+                "column 'x': 2 cells are not booleans and treated as missing: row 3 has 'ask' and 1 more; ",
+            ),
+        ] {
+            assert!(bad(kind, cells).starts_with(words), "{}", bad(kind, cells));
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use cmrm::{OwnedRows, SparseRows};
 
 use super::column_fit::{missing_cell, non_finite};
+use super::misread::refuse_misread;
 use super::plan::{ColumnPlan, Encoder, Fill, Scale, days, from_days};
 use super::side_by_side::Dense;
 use super::sparse::{table_to_dense, to_dense};
@@ -54,6 +55,7 @@ impl Preprocess {
         for (plan, place) in self.columns.iter().zip(places) {
             let Some(place) = place.filter(|_| plan.width() > 0) else { continue };
             let column = as_kind(&table.columns()[place], plan.kind, plan.style, first_row)?;
+            refuse_misread(plan, &column, first_row)?;
             match (plan.text(), &column.values) {
                 (Some(text), Values::Text(cells)) => texts.push(text.transform(cells, &column.missing)?),
                 _ => {

@@ -23,6 +23,7 @@ mod plain;
 mod source;
 mod sparse;
 mod spool;
+mod workbook;
 
 pub use self::arrow::{ArrowChunks, ArrowFile};
 pub use self::csv::{CsvChunks, CsvFile, Dialect};
@@ -43,6 +44,7 @@ pub use sparse::{read_matrix_market, read_svmlight};
 
 pub(crate) use options::missing_columns;
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use crate::dataset::{Features, Input};
@@ -75,10 +77,11 @@ pub enum Opened {
 
 /// Opens a file or bytes in memory.
 pub fn open(source: &Source, options: &ReadOptions) -> Result<Opened> {
-    let format = match options.format {
-        Some(format) => format,
-        None => Format::detect(source, options)?,
-    };
+    open_here(source, options).map_err(if_incomplete)
+}
+
+fn open_here(source: &Source, options: &ReadOptions) -> Result<Opened> {
+    let format = format_of(source, options)?;
     let whole = |input: Result<Input>| Ok(Opened::Whole(Box::new(input?)));
     match format {
         Format::Csv => Ok(Opened::Csv(Arc::new(CsvFile::open(source, options)?))),
@@ -100,16 +103,31 @@ pub fn open(source: &Source, options: &ReadOptions) -> Result<Opened> {
 
 /// Reads a file or bytes in memory whole.
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Input> {
-    open(source, options)?.read().map_err(|error| error.in_file(source.name()))
+    open(source, options)?.read().map_err(|error| if_incomplete(error).in_file(source.name()))
+}
+
+/// The format, stated or detected.
+fn format_of(source: &Source, options: &ReadOptions) -> Result<Format> {
+    if let Some(format) = options.format {
+        return Ok(format);
+    }
+    workbook::refuse(source)?;
+    Format::detect(source, options)
+}
+
+/// Adds the way out for a file that ends too early, as a packed one does whose download broke off.
+fn if_incomplete(error: Error) -> Error {
+    match error.problem() {
+        Problem::Io(io) if io.kind() == ErrorKind::UnexpectedEof && error.advice().is_none() => {
+            error.way_out("the file is incomplete: copy or download it again")
+        }
+        _ => error,
+    }
 }
 
 /// Reads labels that have a file of their own: an array, or a table with one column or with the stated label column.
 pub fn read_labels(source: &Source, options: &ReadOptions) -> Result<Column> {
-    let format = match options.format {
-        Some(format) => format,
-        None => Format::detect(source, options)?,
-    };
-    match format {
+    match format_of(source, options).map_err(if_incomplete)? {
         Format::Npy => read_npy_labels(source, options),
         Format::Idx => read_idx_labels(source, options),
         Format::Csv | Format::Json | Format::Parquet | Format::Arrow => read_label_table(source, options),
@@ -182,15 +200,16 @@ impl Opened {
 
     /// The rows, at most `rows` at a time; formats that are read whole come as one chunk.
     pub fn chunks(&self, rows: usize) -> Result<Chunks> {
-        match self {
-            Opened::Csv(file) => Ok(Box::new(file.chunks(rows)?)),
-            Opened::Json(file) => Ok(Box::new(file.chunks(rows)?)),
-            Opened::Parquet(file) => Ok(Box::new(file.chunks(rows))),
-            Opened::Arrow(file) => Ok(Box::new(file.chunks(rows)?)),
-            Opened::Pieces(pieces) => Ok(Box::new(pieces.chunks(rows))),
-            Opened::Npy(source, options) => Ok(Box::new(npy::NpyChunks::new(source, options, rows)?)),
-            Opened::Whole(input) => Ok(Box::new(std::iter::once(Ok((**input).clone())))),
-        }
+        let chunks: Chunks = match self {
+            Opened::Csv(file) => Box::new(file.chunks(rows)?),
+            Opened::Json(file) => Box::new(file.chunks(rows)?),
+            Opened::Parquet(file) => Box::new(file.chunks(rows)),
+            Opened::Arrow(file) => Box::new(file.chunks(rows)?),
+            Opened::Pieces(pieces) => Box::new(pieces.chunks(rows)),
+            Opened::Npy(source, options) => Box::new(npy::NpyChunks::new(source, options, rows)?),
+            Opened::Whole(input) => Box::new(std::iter::once(Ok((**input).clone()))),
+        };
+        Ok(Box::new(chunks.map(|chunk| chunk.map_err(if_incomplete))))
     }
 
     /// All rows.

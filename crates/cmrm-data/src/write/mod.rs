@@ -1,13 +1,15 @@
 //! Writers for predictions and other tables: CSV, Parquet, NPY and NPZ.
 //!
 //! All take chunks, so that a table larger than memory can be written; [`crate::files::atomic_write`] makes the file
-//! appear whole.
+//! appear whole. `copy` writes a data file again in which only labels change.
 
+mod copy;
 mod csv;
 mod npy;
 mod npz;
 mod parquet;
 
+pub use self::copy::{Change, TextCopy, can_copy_parquet, copy_parquet};
 pub use self::csv::CsvWriter;
 pub use self::parquet::ParquetTableWriter;
 pub use npy::{NpyWriter, write_npy_labels};
@@ -17,7 +19,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::files::atomic_write;
-use crate::table::Table;
+use crate::table::{Kind, Table};
 
 /// Writes a whole table to a file, in the format of its extension: `.csv`, `.tsv`, `.parquet`, or `.npy` where every
 /// column is numeric and no cell missing.
@@ -55,6 +57,12 @@ fn write_file(path: &Path, table: &Table, for_people: bool) -> Result<()> {
         }),
         _ => Err(Error::option(format!("unknown table extension '{extension}'"))
             .in_file(path.display())
-            .way_out("use .csv, .tsv, .parquet or .npy")),
+            .way_out(if is_array(table) { "use .csv, .tsv, .parquet or .npy" } else { "use .csv, .tsv or .parquet" })),
     }
+}
+
+/// Whether a table is one of numbers, without missing cells.
+fn is_array(table: &Table) -> bool {
+    let is_number = |kind: Kind| matches!(kind, Kind::Numeric | Kind::Boolean);
+    table.columns().iter().all(|column| is_number(column.kind()) && column.missing.count() == 0)
 }

@@ -124,7 +124,7 @@ fn write_column(
     }
 }
 
-fn failed(error: ParquetError) -> Error {
+pub(super) fn failed(error: ParquetError) -> Error {
     match error {
         // A full disk or a lost connection keeps its kind, and with it its way out.
         ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {

@@ -8,7 +8,7 @@ use half::f16;
 use super::malformed;
 use super::schema::Type;
 use crate::error::{Error, Result};
-use crate::read::cell::{Cell, big_endian, decimal};
+use crate::read::cell::{Cell, decimal};
 use crate::table::{Column, ColumnBuilder, Values};
 
 /// Bytes of a view: a length, and the text itself or where it is.
@@ -136,7 +136,7 @@ impl Array {
             Type::Integer { signed: true, .. } => Cell::Signed(signed(bytes)),
             Type::Integer { .. } => Cell::Unsigned(unsigned(bytes)),
             Type::Time { times, over, .. } => Cell::Date(signed(bytes).saturating_mul(times).div_euclid(over)),
-            Type::Decimal { scale, .. } => decimal(big_endian(bytes.iter().rev().copied()), scale),
+            Type::Decimal { scale, .. } => decimal(bytes.iter().rev().copied(), scale),
             Type::Float { bytes: 2 } => Cell::Single(f16::from_bits(unsigned(bytes) as u16).to_f32()),
             Type::Float { bytes: 4 } => Cell::Single(f32::from_bits(unsigned(bytes) as u32)),
             _ => Cell::Double(f64::from_bits(unsigned(bytes))),

@@ -14,7 +14,7 @@ use crate::dataset::{Features, Input};
 use crate::error::{Error, Problem, Result};
 use crate::read::cell::kind_to_read;
 use crate::read::options::assemble;
-use crate::table::ColumnBuilder;
+use crate::table::{ColumnBuilder, Kind, Style};
 
 /// Iterates over an Arrow file's rows in chunks, which do not cross batches.
 pub struct ArrowChunks {
@@ -64,7 +64,8 @@ impl ArrowChunks {
                 continue;
             };
             let field = &file.fields[at];
-            let mut builder = ColumnBuilder::new(kind_to_read(kind, field.of.kind()));
+            let doubt = file.plan.reading[at].doubt.clone();
+            let mut builder = ColumnBuilder::new(kind_to_read(kind, field.of.kind())).written(Style::PLAIN, doubt);
             array
                 .read_into(self.batch_done, rows, self.row, &mut builder)
                 .map_err(|error| error.in_column(&*field.name))?;
@@ -108,13 +109,17 @@ impl ArrowChunks {
         let Some((field, true)) = self.file.wanted().find(|(field, wanted)| *wanted && uses(field)) else {
             return Ok(());
         };
+        // Names keep the text of the value; if another column takes the same values as numbers, those of both are.
+        let mut kinds = self.file.fields.iter().zip(&self.file.plan.columns).filter(|(field, _)| uses(field));
+        let named = kinds.all(|(_, kind)| kind.is_none_or(|kind| kind == Some(Kind::Categorical)));
+        let kind = if named { Kind::Categorical } else { field.of.kind() };
         let batch = header.table(1)?.ok_or_else(|| malformed("a dictionary has no values"))?;
         // The values themselves are not references to a dictionary.
         let values = Field { encoding: None, ..field.clone() };
         let (rows, arrays) =
             read_batch(batch, body, std::iter::once((&values, true)), &self.dictionaries, &self.file.options.limits)?;
         self.file.check_size(rows as u64)?;
-        let mut builder = ColumnBuilder::new(field.of.kind());
+        let mut builder = ColumnBuilder::new(kind);
         for array in arrays.iter().flatten() {
             array.read_into(0, rows, 0, &mut builder).map_err(|error| error.in_column(&*field.name))?;
         }

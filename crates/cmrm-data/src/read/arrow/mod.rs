@@ -13,12 +13,13 @@ mod schema;
 
 pub use chunks::ArrowChunks;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Read;
 use std::sync::Arc;
 
 use self::messages::Messages;
 use self::schema::Field;
+use super::cell::{add_large, settle_large};
 use super::options::{Plan, look};
 use super::source::{io_error, read_head};
 use super::{CHUNK_ROWS, ReadOptions, Source};
@@ -40,6 +41,8 @@ pub struct ArrowFile {
     options: ReadOptions,
     fields: Vec<Field>,
     plan: Plan,
+    /// For each column whether it is of numbers and nobody has said so: then its type has.
+    numbers: Vec<bool>,
 }
 
 impl ArrowFile {
@@ -49,19 +52,33 @@ impl ArrowFile {
         files.pop().ok_or_else(|| Error::internal("one file was opened and none came back"))
     }
 
-    /// The same for files that belong together: text that is to be numbers or dates is read in one way in all of them.
+    /// The same for files that belong together: text that is to be numbers or dates is read in one way in all of them, and
+    /// so are integers.
     pub(crate) fn open_all(sources: &[Source], options: &ReadOptions) -> Result<Vec<Self>> {
-        let mut guesses = HashMap::new();
+        let (mut guesses, mut large) = (HashMap::new(), BTreeSet::new());
         let mut files = Vec::with_capacity(sources.len());
         for source in sources {
             let opened = Self::open_here(source, options).and_then(|file| {
                 file.look(&mut guesses)?;
+                file.look_for_large(&mut large)?;
                 Ok(file)
             });
             files.push(opened.map_err(|error| error.in_file(source.name()))?);
         }
-        files.iter_mut().for_each(|file| file.plan.settle_all(&guesses));
+        for file in &mut files {
+            file.plan.settle_all(&guesses);
+            settle_large(&mut file.plan, &file.numbers, &large);
+        }
         Ok(files)
+    }
+
+    /// Passes over the columns of long integers.
+    fn look_for_large(&self, names: &mut BTreeSet<String>) -> Result<()> {
+        let may_be = |at: &usize| self.numbers[*at] && self.fields[*at].of.may_be_large();
+        let of = (0..self.numbers.len()).filter(may_be).collect();
+        add_large(of, &self.plan, self.most_rows()?, names, |plan| {
+            Arc::new(ArrowFile { plan, ..self.clone() }).chunks(CHUNK_ROWS)
+        })
     }
 
     /// Passes over the columns of text that are to be something else: all of their cells decide how they are written.
@@ -82,13 +99,15 @@ impl ArrowFile {
         refuse_duplicates(names.iter().map(String::as_str))?;
         let mut plan = options.plan(names, false)?;
         plan.skip_row_numbers();
-        for (field, wanted) in fields.iter().zip(&mut plan.columns) {
-            if let Some(kind) = wanted {
+        let mut numbers = vec![false; fields.len()];
+        for (at, field) in fields.iter().enumerate() {
+            if let Some(kind) = &mut plan.columns[at] {
                 field.check()?;
+                numbers[at] = kind.is_none() && field.of.kind() == Kind::Numeric;
                 kind.get_or_insert(field.of.kind());
             }
         }
-        Ok(ArrowFile { source, options: options.clone(), fields, plan })
+        Ok(ArrowFile { source, options: options.clone(), fields, plan, numbers })
     }
 
     pub(super) fn options(&self) -> &ReadOptions {

@@ -54,6 +54,11 @@ impl Type {
             _ => Kind::Numeric,
         }
     }
+
+    /// Whether a value may be a whole number that no double holds.
+    pub fn may_be_large(self) -> bool {
+        matches!(self, Type::Integer { bytes: 8, .. } | Type::Decimal { bytes: 8.., .. })
+    }
 }
 
 /// A column whose values are given by their place in a dictionary.

@@ -34,12 +34,12 @@ impl CsvChunks {
                 self.done = true;
                 break;
             }
-            self.records.check_width(builders.len(), file.dialect.delimiter)?;
+            self.records.check_width(&file)?;
             for (column, (cell, builder)) in self.records.cells().zip(&mut builders).enumerate() {
                 let Some(builder) = builder else { continue };
                 if !file.plan.push(column, builder, cell, &file.options.text) {
                     let error = not_of_kind(cell, builder.kind());
-                    return Err(self.records.place(error).in_column(&*file.plan.names[column]));
+                    return Err(self.records.place(&file, error).in_column(&*file.plan.names[column]));
                 }
             }
             rows += 1;

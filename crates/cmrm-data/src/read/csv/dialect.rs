@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::super::{ReadOptions, Source, TextOptions};
+use super::super::{ReadOptions, Source};
+use super::header::{self, Row, Verdict};
 use super::sample::Sample;
+use super::{line, utf8};
 use crate::error::{Error, Problem, Result};
-use crate::table::date::{self, DateOrder};
-use crate::table::number::{self, Decimal};
-use crate::table::{is_nothing, parse_boolean};
 
 /// Delimiters that are tried, best first where two fit equally well; the space is last.
 const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
@@ -29,8 +28,8 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// Detects from the start of the file whatever the options leave open; gives the first row's cells too.
-    pub(super) fn detect(source: &Source, options: &ReadOptions) -> Result<(Dialect, Vec<String>)> {
+    /// Detects from the start of the file whatever the options leave open; gives its first records too, at least one.
+    pub(super) fn detect(source: &Source, options: &ReadOptions) -> Result<(Dialect, Vec<Row>)> {
         let text = &options.text;
         let mut dialect = Dialect {
             delimiter: text.delimiter.unwrap_or(b','),
@@ -39,41 +38,59 @@ impl Dialect {
             comment: text.comment,
             skip_lines: text.skip_lines,
         };
-        dialect.check()?;
         let mut sample = Sample::open(source, options)?;
         refuse_other_encodings(sample.bytes())?;
-        let records = loop {
-            let records = dialect.settle_delimiter(text, &sample);
-            if sample.is_whole() || records.len() >= FEW_RECORDS || !sample.grow(records.is_empty())? {
-                break records;
+        let in_file = delimiter_line(sample.bytes());
+        if let Some(delimiter) = in_file {
+            dialect.skip_lines = dialect.skip_lines.max(1);
+            dialect.delimiter = text.delimiter.unwrap_or(delimiter);
+        }
+        dialect.check()?;
+        let is_settled = text.delimiter.or(in_file).is_some();
+        let rows = loop {
+            let rows = dialect.settle_delimiter(is_settled, &sample);
+            if sample.is_whole() || rows.len() >= FEW_RECORDS || !sample.grow(rows.is_empty())? {
+                break rows;
             }
         };
-        let Some(first) = records.first().cloned() else {
+        let Some(first) = rows.first() else {
             return Err(Error::new(Problem::Empty("the file".into())));
         };
-        if let Some(at) = first.iter().position(|cell| cell.contains('\0')) {
-            return Err(super::nul_byte(Some(at)).at_line(1 + text.skip_lines as u64));
+        let line_of = |row: &Row| line::of_record(source, options, &dialect, row.byte);
+        if let Some(at) = first.cells.iter().position(|cell| cell.contains('\0')) {
+            return Err(super::nul_byte(Some(at)).at_line(line_of(first)?));
         }
-        dialect.header = match (text.header, &options.expected) {
-            (Some(header), _) => header,
-            (None, Some(expected)) if !expected.unnamed => {
-                let names: HashSet<&str> = expected.columns.iter().map(|column| column.name.as_str()).collect();
-                first.iter().any(|cell| names.contains(cell.as_str()))
-            }
-            _ => detect_header(&records, &text.missing),
+        // Names with other letters than the file's would not be found, which says nothing of why.
+        if !first.is_utf8 {
+            return Err(utf8::locate(source, options, &dialect)?.at_line(line_of(first)?));
+        }
+        let expected = options.expected.as_ref().filter(|expected| !expected.unnamed);
+        let has_expected = expected.is_some_and(|expected| {
+            let names: HashSet<&str> = expected.columns.iter().map(|column| column.name.as_str()).collect();
+            first.cells.iter().any(|cell| names.contains(cell.as_str()))
+        });
+        // Where names are stated or found, nothing above them is a title.
+        if text.header.is_none()
+            && !has_expected
+            && let Some(at) = header::below_title(&rows, &text.missing)
+        {
+            return Err(header::title(line_of(first)?, line_of(&rows[at])?));
+        }
+        dialect.header = match text.header {
+            Some(header) => header,
+            None if expected.is_some() => has_expected,
+            None => header::judge(&rows, &text.missing) != Verdict::Row,
         };
-        Ok((dialect, first))
+        Ok((dialect, rows))
     }
 
-    /// Detects the delimiter unless it is stated, and gives the sample's records.
-    fn settle_delimiter(&mut self, text: &TextOptions, sample: &Sample) -> Vec<Vec<String>> {
-        let rest = sample.after_lines(text.skip_lines);
-        if text.delimiter.is_none() {
+    /// Detects the delimiter unless it is settled, and gives the sample's records.
+    fn settle_delimiter(&mut self, is_settled: bool, sample: &Sample) -> Vec<Row> {
+        let rest = sample.after_lines(self.skip_lines);
+        if !is_settled {
             self.delimiter = detect_delimiter(self, rest, sample.is_whole());
         }
-        self.whole_records(rest, sample.is_whole(), |record| {
-            record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_string()).collect()
-        })
+        self.whole_records(rest, sample.is_whole(), Row::of)
     }
 
     fn check(&self) -> Result<()> {
@@ -115,6 +132,19 @@ pub(in crate::read) fn refuse_other_encodings(sample: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// The delimiter that the first line states for Excel, as in `sep=;`.
+fn delimiter_line(sample: &[u8]) -> Option<u8> {
+    let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
+    let line = sample.split(|&byte| byte == b'\n').next()?;
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    let is_sign = |byte: u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
+    match line.split_at_checked(4)? {
+        (word, &[delimiter]) if word.eq_ignore_ascii_case(b"sep=") && is_sign(delimiter) => Some(delimiter),
+        _ => None,
+    }
+}
+
 /// The delimiter under which most records have the same number of cells, and then the most cells.
 fn detect_delimiter(dialect: &Dialect, sample: &[u8], whole: bool) -> u8 {
     let mut best = (b',', (0, 0));
@@ -140,39 +170,4 @@ fn detect_delimiter(dialect: &Dialect, sample: &[u8], whole: bool) -> u8 {
         }
     }
     best.0
-}
-
-/// Whether the first record names columns rather than being one of the rows.
-fn detect_header(records: &[Vec<String>], missing: &[String]) -> bool {
-    let Some((first, rest)) = records.split_first() else { return false };
-    let is_number =
-        |cell: &str| [Decimal::Point, Decimal::Comma].iter().any(|&mark| number::parse(cell, mark).is_some());
-    // Columns are called `y` and `t`, though cells of those letters may mean yes and true.
-    let is_boolean = |cell: &str| cell.len() > 1 && parse_boolean(cell).is_some();
-    let is_date = |cell: &str| date::parse_in(cell, DateOrder::DayFirst).is_some();
-    let typed = |cell: &str| is_number(cell) || is_boolean(cell) || is_date(cell);
-    let absent = |cell: &str| missing.iter().any(|token| token == cell);
-    let column = |at: usize| rest.iter().filter_map(move |record| record.get(at)).filter(|cell| !absent(cell));
-    let all = |at: usize, fits: &dyn Fn(&str) -> bool| {
-        let mut cells = column(at).filter(|cell| !is_nothing(cell)).peekable();
-        cells.peek().is_some() && cells.all(|cell| fits(cell))
-    };
-    // Silicon is `Si` and a number may be called `No`: such a word is data only if it stands over others.
-    let is_data =
-        |at: usize| is_number(&first[at]) || is_date(&first[at]) || is_boolean(&first[at]) && all(at, &is_boolean);
-    let data: Vec<&String> = (0..first.len()).filter(|&at| is_data(at)).map(|at| &first[at]).collect();
-    if !data.is_empty() {
-        // Names may be numbers only if they count the columns, as a data frame without names is written.
-        let counted = |start: usize| data.iter().enumerate().all(|(at, cell)| cell.parse() == Ok(at + start));
-        return first.len() > 2 && (counted(0) || counted(1)) && data.len() > 1;
-    }
-    if rest.is_empty() {
-        return true;
-    }
-    // A name over numbers is a header for certain.
-    if (0..first.len()).any(|at| all(at, &typed)) {
-        return true;
-    }
-    // Text over text: names do not come back as cells, categories do.
-    first.iter().all(|cell| !absent(cell)) && (0..first.len()).all(|at| column(at).all(|cell| *cell != first[at]))
 }

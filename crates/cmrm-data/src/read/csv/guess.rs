@@ -19,7 +19,7 @@ pub(super) fn look(file: &CsvFile, known: &mut HashMap<String, Guess>) -> Result
     }
     let mut records = Records::open(file)?;
     while records.advance(file)? {
-        records.check_width(names.len(), file.dialect.delimiter)?;
+        records.check_width(file)?;
         for (guess, cell) in guesses.iter_mut().zip(records.cells()) {
             if let Some(guess) = guess.as_mut().filter(|_| !file.options.text.is_missing(cell)) {
                 guess.add(cell);

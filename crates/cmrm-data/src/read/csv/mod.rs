@@ -6,6 +6,8 @@
 mod chunks;
 mod dialect;
 mod guess;
+mod header;
+mod line;
 mod records;
 mod sample;
 mod utf8;
@@ -60,12 +62,25 @@ impl CsvFile {
 
     /// Everything but the kinds that are still open.
     fn prepare(source: &Source, options: &ReadOptions) -> Result<Self> {
-        let (dialect, first) = Dialect::detect(source, options)?;
+        let (dialect, rows) = Dialect::detect(source, options)?;
+        let line_of = |at: usize| line::of_record(source, options, &dialect, rows[at].byte);
+        let first = &rows[0].cells;
         let names = match dialect.header {
-            true => header_names(&first)?,
+            true => header_names(first),
             false => (0..first.len()).map(made_up_name).collect(),
         };
-        let plan = options.plan(names, !dialect.header)?;
+        if dialect.header
+            && let Err(error) = refuse_duplicates(names.iter().map(String::as_str))
+        {
+            return Err(error.at_line(line_of(0)?));
+        }
+        let plan = match options.plan(names, !dialect.header) {
+            Ok(plan) => plan,
+            Err(error) => match header::place_of_missing(&error, &rows) {
+                Some(at) if options.text.header.is_none() => return Err(header::title(line_of(0)?, line_of(at)?)),
+                _ => return Err(error),
+            },
+        };
         Ok(CsvFile { source: source.clone(), options: options.clone(), dialect, plan })
     }
 
@@ -90,14 +105,9 @@ impl CsvFile {
     }
 }
 
-fn header_names(first: &[String]) -> Result<Vec<String>> {
-    let names: Vec<String> = first
-        .iter()
-        .enumerate()
-        .map(|(position, name)| if name.is_empty() { format!("column {position}") } else { name.clone() })
-        .collect();
-    refuse_duplicates(names.iter().map(String::as_str)).map_err(|error| error.at_line(1))?;
-    Ok(names)
+fn header_names(first: &[String]) -> Vec<String> {
+    let named = first.iter().enumerate();
+    named.map(|(at, name)| if name.is_empty() { format!("column {at}") } else { name.clone() }).collect()
 }
 
 /// Skips a line and gives its length in bytes.

@@ -4,7 +4,7 @@ use std::io::{BufReader, Read};
 
 use super::super::limits::MAX_ROW_BYTES;
 use super::super::source::io_error;
-use super::{CsvFile, nul_byte, row_too_long, skip_line, utf8};
+use super::{CsvFile, line, nul_byte, row_too_long, skip_line, utf8};
 use crate::error::{Error, Problem, Result};
 
 /// Reads records and keeps count.
@@ -13,7 +13,6 @@ pub(super) struct Records {
     record: csv::ByteRecord,
     /// Rows so far, the current one included.
     pub row: u64,
-    line_offset: u64,
 }
 
 impl Records {
@@ -25,8 +24,7 @@ impl Records {
         }
         let reader = RowBounded { reader: Box::new(reader), left: 0 };
         let reader = file.dialect.builder().from_reader(reader);
-        let line_offset = file.dialect.skip_lines as u64;
-        let mut records = Records { reader, record: csv::ByteRecord::new(), row: 0, line_offset };
+        let mut records = Records { reader, record: csv::ByteRecord::new(), row: 0 };
         if file.dialect.header {
             records.next_record(file, 0)?;
         }
@@ -47,20 +45,21 @@ impl Records {
         }
         self.row += rows;
         read.map_err(|error| {
-            self.place(match error.into_kind() {
+            let error = match error.into_kind() {
                 csv::ErrorKind::Io(error) if error.get_ref().is_some_and(|inner| inner.is::<RowTooLong>()) => {
                     row_too_long()
                 }
                 csv::ErrorKind::Io(error) => io_error(error),
                 other => Error::malformed("CSV", format!("{other:?}")),
-            })
+            };
+            self.place(file, error)
         })?;
         // Quotes and delimiters are ASCII, so the record is valid exactly if its cells are.
         if self.record.iter().any(|cell| std::str::from_utf8(cell).is_err()) {
-            return Err(self.place(utf8::locate(&file.source, &file.options, &file.dialect)?));
+            return Err(self.place(file, utf8::locate(&file.source, &file.options, &file.dialect)?));
         }
         if self.record.as_slice().contains(&0) {
-            return Err(self.place(self.locate_nul(file, rows == 0)));
+            return Err(self.place(file, self.locate_nul(file, rows == 0)));
         }
         Ok(true)
     }
@@ -80,22 +79,26 @@ impl Records {
     }
 
     /// Refuses a row with another number of cells.
-    pub fn check_width(&self, expected: usize, delimiter: u8) -> Result<()> {
-        let found = self.record.len();
+    pub fn check_width(&self, file: &CsvFile) -> Result<()> {
+        let (found, expected) = (self.record.len(), file.plan.names.len());
         if found == expected {
             return Ok(());
         }
-        Err(self.place(Error::new(Problem::Ragged { expected, found })).way_out(format!(
-            "put quotes around cells that contain the delimiter {:?}, or state the right delimiter or the lines to \
-             skip at the start",
-            delimiter as char
+        Err(self.place(file, Error::new(Problem::Ragged { expected, found })).way_out(format!(
+            "put quotes around cells that contain the delimiter {:?}, or state the right delimiter (--delimiter) or how \
+             many lines to skip at the start (--skip-lines)",
+            file.dialect.delimiter as char
         )))
     }
 
     /// Adds row and line of the current record.
-    pub fn place(&self, error: Error) -> Error {
-        let line = self.record.position().map_or(0, csv::Position::line) + self.line_offset;
-        let error = if line > 0 { error.at_line(line) } else { error };
+    pub fn place(&self, file: &CsvFile, error: Error) -> Error {
+        let byte = self.record.position().map_or(0, csv::Position::byte);
+        // A file that cannot be read again has an error of its own to report, and that comes with a row.
+        let error = match line::of_record(&file.source, &file.options, &file.dialect, byte) {
+            Ok(line) => error.at_line(line),
+            Err(_) => error,
+        };
         if self.row > 0 { error.at_row(self.row - 1) } else { error }
     }
 }

@@ -35,5 +35,6 @@ pub(super) fn locate(source: &Source, options: &ReadOptions, dialect: &Dialect) 
 
 /// The error for a byte that is not UTF-8.
 pub(in crate::read) fn not_utf8(byte: u64) -> Error {
-    Error::new(Problem::NotUtf8 { byte }).way_out("save the file as UTF-8, for instance with iconv -f latin1 -t utf-8")
+    // Excel's CSV outside of UTF-8; read as Latin-1, its € and curly quotes would become control characters.
+    Error::new(Problem::NotUtf8 { byte }).way_out("save the file as UTF-8, for instance with iconv -f cp1252 -t utf-8")
 }

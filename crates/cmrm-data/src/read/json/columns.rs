@@ -67,6 +67,10 @@ impl Columns {
         self.row > 0 && self.filled[at] == self.row
     }
 
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
     pub fn into_names(self) -> Vec<String> {
         self.names
     }

@@ -1,8 +1,8 @@
 //! JSON Lines, and JSON arrays of objects: a row is an object, its keys are columns.
 //!
-//! A key that a row lacks, and null, are missing cells. Objects within a row are columns `outer.inner`. Cells have the
-//! text that they would have in a CSV file, so that they are read as what they are by the same rules. A file is passed
-//! over twice, as a CSV file is, and neither pass holds more than a chunk.
+//! A key that a row lacks, and null, are missing cells, also where a model has a column that no row has. Objects within a
+//! row are columns `outer.inner`. Cells have the text that they would have in a CSV file, so that they are read as what
+//! they are by the same rules. A file is passed over twice, as a CSV file is, and neither pass holds more than a chunk.
 
 mod chunks;
 mod columns;
@@ -11,16 +11,16 @@ mod rows;
 
 pub use chunks::JsonChunks;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use self::columns::Columns;
 use self::flatten::Value;
 use self::rows::Rows;
 use super::options::Plan;
-use super::{ReadOptions, Source};
+use super::{Expected, ReadOptions, Source};
 use crate::error::{Error, Problem, Result};
-use crate::table::{Guess, Kind};
+use crate::table::{ColumnRef, Guess, Kind};
 
 /// Whether these first bytes look like rows in JSON: an object with a key, or an array of objects.
 pub(super) fn is_json(head: &[u8]) -> bool {
@@ -38,6 +38,8 @@ pub struct JsonFile {
 struct Found {
     options: ReadOptions,
     plan: Plan,
+    /// How many of the plan's columns the files have; those behind them are a model's, all of whose cells are missing.
+    own: usize,
 }
 
 impl JsonFile {
@@ -58,9 +60,9 @@ impl JsonFile {
         Ok(sources.iter().map(|source| JsonFile { source: source.clone(), found: found.clone() }).collect())
     }
 
-    /// Names of all columns.
+    /// Names of all columns that the file has.
     pub fn names(&self) -> &[String] {
-        &self.found.plan.names
+        &self.found.plan.names[..self.found.own]
     }
 
     /// The kind of each column that is read, by name.
@@ -132,17 +134,44 @@ impl Seen {
             .way_out("give the rows the same keys; keys that are names of things belong into a column of their own"))
     }
 
+    /// Adds the columns of a model that no row has. Rows that have none of them are no rows for the model, and are left to be
+    /// refused as such.
+    fn add_absent(&mut self, wanted: &BTreeSet<&str>) {
+        let own: HashSet<&str> = self.columns.names().iter().map(String::as_str).collect();
+        if !wanted.iter().any(|name| own.contains(name)) {
+            return;
+        }
+        let absent: Vec<&str> = wanted.iter().filter(|name| !own.contains(*name)).copied().collect();
+        for name in absent {
+            self.columns.find_or_add(name);
+            self.guesses.push(Guess::new(name));
+            self.nested.push(None);
+        }
+    }
+
     fn settle(mut self, options: &ReadOptions) -> Result<Found> {
+        refuse_columns_by_row(self.columns.names(), self.rows)?;
+        let own = self.guesses.len();
+        let wanted = options.expected.as_ref().map(Expected::needed).unwrap_or_default();
+        self.add_absent(&wanted);
         let names = self.columns.into_names();
-        refuse_columns_by_row(&names, self.rows)?;
         // A key that is null in some rows and an object in others is no column of its own.
         let inside: HashSet<&str> =
             names.iter().flat_map(|name| name.match_indices('.').map(|(dot, _)| &name[..dot])).collect();
         let is_column = |at: usize| {
-            !self.guesses[at].is_empty() || self.nested[at].is_some() || !inside.contains(names[at].as_str())
+            let name = names[at].as_str();
+            !self.guesses[at].is_empty() || self.nested[at].is_some() || !inside.contains(name) || wanted.contains(name)
         };
         let kept: Vec<usize> = (0..names.len()).filter(|&at| is_column(at)).collect();
-        let mut plan = options.plan(kept.iter().map(|&at| names[at].clone()).collect(), false)?;
+        let own = kept.partition_point(|&at| at < own);
+        let names: Vec<String> = kept.iter().map(|&at| names[at].clone()).collect();
+        // A place is one among the columns that the file has.
+        let by_name = |column: &Option<ColumnRef>| {
+            let at = column.as_ref().map(|column| column.resolve(&names[..own])).transpose()?;
+            Ok::<_, Error>(at.map(|at| ColumnRef(names[at].clone())))
+        };
+        let options = ReadOptions { label: by_name(&options.label)?, id: by_name(&options.id)?, ..options.clone() };
+        let mut plan = options.plan(names, false)?;
         for (column, &at) in kept.iter().enumerate() {
             if plan.columns[column].is_none() {
                 continue;
@@ -154,7 +183,7 @@ impl Seen {
                 plan.settle(column, &self.guesses[at]);
             }
         }
-        Ok(Found { options: options.clone(), plan })
+        Ok(Found { options, plan, own })
     }
 }
 

@@ -4,7 +4,7 @@ mod plan;
 
 pub(crate) use self::plan::{Plan, Reading, assemble, look};
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{Format, Limits};
 use crate::error::{Error, Problem, Result};
@@ -44,7 +44,7 @@ pub struct Expected {
     pub unnamed: bool,
     /// How many columns the data had that the model was fitted on, those that it ignores included.
     pub width: usize,
-    /// Whether data that lacks a needed column is refused.
+    /// Whether data that lacks a needed column is refused; in JSON that is a column of missing cells.
     pub complete: bool,
 }
 
@@ -181,6 +181,12 @@ impl Expected {
         });
         let width = table.columns().len() + table.skipped().len();
         Expected { columns: columns.collect(), unnamed: table.unnamed(), width, complete: false }
+    }
+
+    /// Names of the columns that a model needs; none if it knows them only by their places.
+    pub(crate) fn needed(&self) -> BTreeSet<&str> {
+        let needed = self.columns.iter().filter(|column| column.needed && !self.unnamed);
+        needed.map(|column| column.name.as_str()).collect()
     }
 
     /// Picks the model's columns: by name, or by position where only one side has names and the numbers agree.

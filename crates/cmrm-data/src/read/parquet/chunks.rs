@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use parquet::basic::Compression;
-use parquet::column::reader::{ColumnReader, get_column_reader};
-use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::column::reader::ColumnReader;
 
-use super::guard::Guard;
-use super::pages::CheckedPages;
-use super::{ParquetFile, guarded, malformed, values};
+use super::{ParquetFile, guarded, values};
 use crate::dataset::{Features, Input};
 use crate::error::{Error, Problem, Result};
 use crate::read::cell::kind_to_read;
 use crate::read::options::assemble;
-use crate::table::ColumnBuilder;
+use crate::table::{ColumnBuilder, Style};
 
 /// Iterates over a Parquet file's rows in chunks, which do not cross row groups.
 pub struct ParquetChunks {
@@ -52,7 +48,8 @@ impl ParquetChunks {
                 columns.push(None);
                 continue;
             };
-            let mut builder = ColumnBuilder::new(kind_to_read(kind, meaning.kind()));
+            let doubt = file.plan.reading[at].doubt.clone();
+            let mut builder = ColumnBuilder::new(kind_to_read(kind, meaning.kind())).written(Style::PLAIN, doubt);
             values::read_rows(reader, meaning, rows, self.row, &mut builder)
                 .map_err(|error| error.in_column(name.as_str()))?;
             let column = builder.finish(name);
@@ -67,26 +64,11 @@ impl ParquetChunks {
 
     fn open_group(&mut self) -> Result<()> {
         let file = &self.file;
-        let group = file.metadata.row_group(self.group);
-        let rows = u64::try_from(group.num_rows()).unwrap_or(0);
+        let rows = u64::try_from(file.metadata.row_group(self.group).num_rows()).unwrap_or(0);
         self.readers.clear();
-        for (column, wanted) in group.columns().iter().zip(&file.plan.columns) {
-            if wanted.is_none() {
-                self.readers.push(None);
-                continue;
-            }
-            let guard = Guard {
-                store: file.store.clone(),
-                page_bytes: file.options.limits.page_bytes,
-                compressed: column.compression() != Compression::UNCOMPRESSED,
-            };
-            let pages = SerializedPageReader::new(Arc::new(guard), column, rows as usize, None).map_err(malformed)?;
-            let pages = CheckedPages {
-                pages: Box::new(pages),
-                has_dictionary: false,
-                nullable: column.column_descr().max_def_level() > 0,
-            };
-            self.readers.push(Some(get_column_reader(column.column_descr_ptr(), Box::new(pages))));
+        for (column, wanted) in file.plan.columns.iter().enumerate() {
+            let reader = wanted.map(|_| file.column_reader(self.group, column)).transpose()?;
+            self.readers.push(reader);
         }
         self.left = rows;
         self.group += 1;

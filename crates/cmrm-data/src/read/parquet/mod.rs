@@ -12,18 +12,22 @@ mod values;
 
 pub use chunks::ParquetChunks;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use parquet::basic::Compression;
+use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, ParquetStatisticsPolicy,
 };
+use parquet::file::serialized_reader::SerializedPageReader;
 
-use self::guard::Store;
+use self::guard::{Guard, Store};
+use self::pages::CheckedPages;
 use self::schema::Meaning;
+use super::cell::{add_large, settle_large};
 use super::limits::MAX_FOOTER_BYTES;
 use super::options::{Plan, look};
 use super::source::Content;
@@ -40,6 +44,8 @@ pub struct ParquetFile {
     metadata: ParquetMetaData,
     plan: Plan,
     meanings: Vec<Option<Meaning>>,
+    /// For each column whether it is of numbers and nobody has said so: then its type has.
+    numbers: Vec<bool>,
     options: ReadOptions,
 }
 
@@ -50,19 +56,38 @@ impl ParquetFile {
         files.pop().ok_or_else(|| Error::internal("one file was opened and none came back"))
     }
 
-    /// The same for files that belong together: text that is to be numbers or dates is read in one way in all of them.
+    /// The same for files that belong together: text that is to be numbers or dates is read in one way in all of them, and
+    /// so are integers.
     pub(crate) fn open_all(sources: &[Source], options: &ReadOptions) -> Result<Vec<Self>> {
-        let mut guesses = HashMap::new();
+        let (mut guesses, mut large) = (HashMap::new(), BTreeSet::new());
         let mut files = Vec::with_capacity(sources.len());
         for source in sources {
             let opened = Self::open_here(source, options).and_then(|file| {
                 file.look(&mut guesses)?;
+                file.look_for_large(&mut large)?;
                 Ok(file)
             });
             files.push(opened.map_err(|error| error.in_file(source.name()))?);
         }
-        files.iter_mut().for_each(|file| file.plan.settle_all(&guesses));
+        for file in &mut files {
+            file.plan.settle_all(&guesses);
+            settle_large(&mut file.plan, &file.numbers, &large);
+        }
         Ok(files)
+    }
+
+    /// Passes over the columns of long integers.
+    fn look_for_large(&self, names: &mut BTreeSet<String>) -> Result<()> {
+        let types = self.metadata.file_metadata().schema_descr();
+        let may_be =
+            |at: usize| self.meanings[at].is_some_and(|meaning| meaning.may_be_large(types.column(at).physical_type()));
+        let of = (0..self.numbers.len()).filter(|&at| self.numbers[at] && may_be(at)).collect();
+        if self.rows() == 0 || self.check_size().is_err() {
+            return Ok(());
+        }
+        add_large(of, &self.plan, u64::MAX, names, |plan| {
+            Ok(Arc::new(ParquetFile { plan, ..self.clone() }).chunks(CHUNK_ROWS))
+        })
     }
 
     /// Passes over the columns of text that are to be something else: all of their cells decide how they are written.
@@ -90,18 +115,20 @@ impl ParquetFile {
         check_chunks(&metadata, names.len())?;
         let mut plan = options.plan(names, false)?;
         plan.skip_row_numbers();
-        let mut meanings = Vec::with_capacity(columns.len());
+        let (mut meanings, mut numbers) = (Vec::with_capacity(columns.len()), vec![false; columns.len()]);
         for (at, column) in columns.iter().enumerate() {
             meanings.push(match &mut plan.columns[at] {
                 None => None,
                 Some(kind) => {
                     let meaning = Meaning::of(column)?;
+                    numbers[at] = kind.is_none() && meaning.kind() == Kind::Numeric;
                     kind.get_or_insert(meaning.kind());
                     Some(meaning)
                 }
             });
         }
-        Ok(ParquetFile { name: source.name().to_string(), store, metadata, plan, meanings, options: options.clone() })
+        let (name, options) = (source.name().to_string(), options.clone());
+        Ok(ParquetFile { name, store, metadata, plan, meanings, numbers, options })
     }
 
     pub(super) fn options(&self) -> &ReadOptions {
@@ -137,6 +164,34 @@ impl ParquetFile {
             "if you trust the file, leave out columns that hardly vary, or write it plainly: in pandas \
              to_parquet(file, compression=None, use_dictionary=False)",
         ))
+    }
+
+    /// The footer.
+    pub(crate) fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+
+    /// The values of a column in a row group, from their start.
+    pub(crate) fn column_reader(&self, group: usize, column: usize) -> Result<ColumnReader> {
+        let group = self.metadata.row_group(group);
+        let (rows, column) = (usize::try_from(group.num_rows()).unwrap_or(0), group.column(column));
+        let guard = Guard {
+            store: self.store.clone(),
+            page_bytes: self.options.limits.page_bytes,
+            compressed: column.compression() != Compression::UNCOMPRESSED,
+        };
+        let pages = SerializedPageReader::new(Arc::new(guard), column, rows, None).map_err(malformed)?;
+        let pages = CheckedPages {
+            pages: Box::new(pages),
+            has_dictionary: false,
+            nullable: column.column_descr().max_def_level() > 0,
+        };
+        Ok(get_column_reader(column.column_descr_ptr(), Box::new(pages)))
+    }
+
+    /// What `decode` gives; a panic of the decoder is an error.
+    pub(crate) fn guarded<T>(&self, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+        guarded(decode).map_err(|error| error.in_file(&self.name))
     }
 
     /// The rows, at most `rows` at a time.

@@ -40,6 +40,15 @@ impl Meaning {
         }
     }
 
+    /// Whether a value may be a whole number that no double holds.
+    pub fn may_be_large(self, physical: Type) -> bool {
+        match self {
+            Meaning::Signed | Meaning::Unsigned => physical == Type::INT64,
+            Meaning::Decimal(_) => physical != Type::INT32,
+            _ => false,
+        }
+    }
+
     /// The meaning of a column, or why it cannot be read.
     pub fn of(column: &ColumnDescriptor) -> Result<Meaning> {
         if column.max_rep_level() > 0 || column.path().parts().len() != 1 || column.max_def_level() > 1 {

@@ -5,7 +5,7 @@ use half::f16;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 
-use super::super::cell::{Cell, big_endian, decimal};
+use super::super::cell::{Cell, decimal};
 use super::schema::Meaning;
 use crate::error::{Error, Problem, Result};
 use crate::table::ColumnBuilder;
@@ -37,7 +37,7 @@ pub(super) fn read_rows(
                 // The bits are the same; only what they mean differs.
                 Meaning::Unsigned => Cell::Unsigned(u64::from(*value as u32)),
                 Meaning::Days => Cell::Date(i64::from(*value).saturating_mul(DAY)),
-                Meaning::Decimal(scale) => decimal(f64::from(*value), scale),
+                Meaning::Decimal(scale) => Cell::Decimal(i128::from(*value), scale),
                 _ => Cell::Signed(i64::from(*value)),
             };
             push(builder, cell)
@@ -46,7 +46,7 @@ pub(super) fn read_rows(
             let cell = match meaning {
                 Meaning::Unsigned => Cell::Unsigned(*value as u64),
                 Meaning::Timestamp { times, over } => Cell::Date(value.saturating_mul(times).div_euclid(over)),
-                Meaning::Decimal(scale) => decimal(*value as f64, scale),
+                Meaning::Decimal(scale) => Cell::Decimal(i128::from(*value), scale),
                 _ => Cell::Signed(*value),
             };
             push(builder, cell)
@@ -66,14 +66,14 @@ pub(super) fn read_rows(
         }
         ColumnReader::ByteArrayColumnReader(reader) => {
             read_typed(reader, rows, first_row, builder, |builder, value| match meaning {
-                Meaning::Decimal(scale) => push(builder, decimal(big_endian(value.data().iter().copied()), scale)),
+                Meaning::Decimal(scale) => push(builder, decimal(value.data().iter().copied(), scale)),
                 _ => push(builder, Cell::Text(std::str::from_utf8(value.data()).map_err(not_utf8)?)),
             })
         }
         ColumnReader::FixedLenByteArrayColumnReader(reader) => {
             read_typed(reader, rows, first_row, builder, |builder, value| match (meaning, value.data()) {
                 (Meaning::Half, &[low, high]) => push(builder, Cell::Single(f16::from_le_bytes([low, high]).to_f32())),
-                (Meaning::Decimal(scale), data) => push(builder, decimal(big_endian(data.iter().copied()), scale)),
+                (Meaning::Decimal(scale), data) => push(builder, decimal(data.iter().copied(), scale)),
                 (_, data) => push(builder, Cell::Text(&uuid(data))),
             })
         }

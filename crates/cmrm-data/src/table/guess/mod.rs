@@ -18,8 +18,9 @@ const ENOUGH: u64 = 20;
 const BAD_CELLS: u64 = 100;
 /// Words a cell, on average, that make text of names which seldom repeat.
 const WORDS_OF_TEXT: f64 = 3.0;
-/// Words a cell below which that was close.
+/// Words a cell below which that was close, and from which on names that do repeat are text if they are many.
 const WORDS_SURELY: f64 = 4.0;
+const MANY_NAMES: u64 = 128;
 /// Most names of a numeric column called an ID that are taken for categories, each with ten rows or more.
 const FEW_CODES: u64 = 128;
 /// Failures after which a kind is not tried any more, if most cells failed.
@@ -182,6 +183,8 @@ impl Guess {
         let few = |distinct: u64| distinct <= FEW_CODES && distinct * 10 <= self.cells;
         if self.numbers.are_padded() {
             instead(Kind::Categorical, "its numbers start with zeros, as codes do", as_names)
+        } else if self.numbers.are_long() {
+            instead(Kind::Categorical, "some of its numbers have more digits than a number holds", as_names)
         } else if !self.numbers.are_counts() || self.cells == 0 {
             numbers
         } else if self.codes {
@@ -204,7 +207,10 @@ impl Guess {
     fn text_or_names(&self) -> Settled {
         let name = &self.name;
         let words = self.words as f64 / self.texts.max(1) as f64;
-        let is_text = self.texts >= ENOUGH && words >= WORDS_OF_TEXT && self.distinct.share(self.texts) >= 0.5;
+        let wordy = self.texts >= ENOUGH && words >= WORDS_OF_TEXT;
+        let many = words >= WORDS_SURELY && self.distinct.exactly().is_none_or(|distinct| distinct > MANY_NAMES);
+        let is_text = wordy && (self.distinct.share(self.texts) >= 0.5 || many);
+        let numbers = self.cells - self.texts;
         let doubt = if is_text {
             (words < WORDS_SURELY).then(|| {
                 format!(
@@ -212,6 +218,17 @@ impl Guess {
                      it with --type '{name}=categorical'"
                 )
             })
+        } else if wordy && self.distinct.exactly().is_none_or(|distinct| distinct > ENOUGH) {
+            Some(format!(
+                "its cells have {words:.1} words on average and repeat: treated as names; if they are text, state it with \
+                 --type '{name}=text'"
+            ))
+        } else if self.are_most(numbers, self.none) && self.numbers.good() < numbers {
+            Some(
+                "its numbers are written with a decimal point and with a decimal comma: treated as names; if they count, write them \
+                 all in one way"
+                    .into(),
+            )
         } else if self.are_most(self.numbers.good(), self.none) {
             self.numbers.other().map(|other| self.odd_ones("number", self.numbers.good(), self.none, other))
         } else if self.are_most(self.dates.either_order(), self.valueless()) {

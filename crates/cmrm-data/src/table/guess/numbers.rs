@@ -20,6 +20,8 @@ pub(super) struct NumberVotes {
     digits: u64,
     padded: u64,
     compact: u64,
+    /// Those with more digits than a double holds.
+    long: u64,
     /// The least and the greatest number of digits.
     widths: Option<(usize, usize)>,
     percent: u64,
@@ -67,6 +69,8 @@ impl NumberVotes {
         self.digits += 1;
         self.padded += u64::from(cell.len() > 1 && cell.starts_with('0'));
         self.compact += u64::from(is_compact(cell));
+        let exact = |value: i128| (value as f64) as i128 == value;
+        self.long += u64::from(!cell.parse::<i128>().is_ok_and(exact));
         let (least, most) = self.widths.unwrap_or((cell.len(), cell.len()));
         self.widths = Some((least.min(cell.len()), most.max(cell.len())));
     }
@@ -91,6 +95,11 @@ impl NumberVotes {
         let (least, most) = self.widths.unwrap_or_default();
         let long = most >= CODE_DIGITS && self.padded > 0;
         self.are_counts() && long && (least == most || self.padded * 2 >= self.digits)
+    }
+
+    /// Whether some have more digits than a number holds: they tell things apart, and do not count.
+    pub fn are_long(&self) -> bool {
+        self.are_counts() && self.long > 0
     }
 
     /// Whether each is the eight digits of a day.

@@ -208,11 +208,37 @@ fn sentences_are_text_and_repeated_names_are_not() {
     let chinese: Vec<String> = (0..60).map(|n| format!("客户第{n}次打电话询问账单")).collect();
     assert_eq!(guess("note", &chinese).kind, Kind::Text);
     let repeated: Vec<String> = (0..60).map(|n| format!("some college but no degree {}", n % 4)).collect();
-    assert_eq!(guess("education", &repeated).kind, Kind::Categorical);
+    let education = guess("education", &repeated);
+    assert_eq!((education.kind, education.doubt), (Kind::Categorical, None));
+    let notes = |different: usize| -> Vec<String> {
+        (0..400).map(|n| format!("asked {} times about the bill", n % different)).collect()
+    };
+    assert_eq!(guess("note", notes(130)).kind, Kind::Text);
+    let some = guess("note", notes(30));
+    assert_eq!(some.kind, Kind::Categorical);
+    assert!(some.doubt.unwrap().contains("--type 'note=text'"));
     let ids: Vec<String> = (0..60).map(|n| format!("C-{n:06}")).collect();
     assert_eq!(guess("customer", &ids).kind, Kind::Categorical);
     let short: Vec<String> = (0..60).map(|n| format!("Street {n} North")).collect();
     assert!(guess("address", &short).doubt.unwrap().contains("3.0 words"));
+}
+
+#[test]
+fn numbers_that_a_double_cannot_hold_are_names() {
+    let accounts: Vec<String> = (0..40u64).map(|row| ((1 << 60) + 7 * (row % 5)).to_string()).collect();
+    let found = guess("account", &accounts);
+    assert_eq!(found.kind, Kind::Categorical);
+    assert!(found.doubt.unwrap().contains("--type 'account=numeric'"));
+    let large: Vec<String> = (0..40u64).map(|row| (row << 58).to_string()).collect();
+    assert_eq!(guess("volume", &large).kind, Kind::Numeric);
+}
+
+#[test]
+fn numbers_in_two_notations_are_said_to_be() {
+    let both: Vec<String> = (0..60).map(|n| if n % 2 == 0 { format!("{n}.25") } else { format!("{n},75") }).collect();
+    let found = guess("price", &both);
+    assert_eq!(found.kind, Kind::Categorical);
+    assert!(found.doubt.unwrap().starts_with("its numbers are written with a decimal point and with a decimal comma"));
 }
 
 #[test]
