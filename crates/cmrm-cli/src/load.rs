@@ -40,9 +40,6 @@ pub fn set_text(options: &mut ReadOptions, no_header: bool, delimiter: Option<&s
     Ok(())
 }
 
-/// The flags that say how a file is read.
-const READING: [&str; 8] = ["label", "labels", "id", "format", "delimiter", "no-header", "test", "skip-lines"];
-
 /// Whether a text names a data set of the catalogue rather than a file or folder. A run's folder is not data, even if it has
 /// the name of a data set, as after `fit digits --out digits`.
 pub fn names_data_set(data: &str) -> bool {
@@ -51,13 +48,23 @@ pub fn names_data_set(data: &str) -> bool {
     !is_data && data != STANDARD_INPUT && !data.contains(['/', '\\', '.', '*', '?'])
 }
 
-/// Refuses flags that say how a file is read, for a data set that has its own columns and labels: which of [`READING`] were
-/// given, in that order.
-pub fn refuse_reading_flags(data: &str, given: impl IntoIterator<Item = bool>) -> Result<()> {
-    match READING.iter().zip(given).find(|(_, given)| *given) {
+/// Refuses settings that say how a file is read, for a data set that has its own columns and labels.
+pub fn refuse_reading_flags(config: &FitConfig) -> Result<()> {
+    let flags = [
+        ("label", config.label.is_some()),
+        ("labels", config.labels.is_some()),
+        ("id", config.id.is_some()),
+        ("format", config.format.is_some()),
+        ("delimiter", config.delimiter.is_some()),
+        ("no-header", config.no_header),
+        ("test", config.test.is_some()),
+        ("skip-lines", config.skip_lines > 0),
+    ];
+    match flags.iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((flag, _)) => Err(Failure::input(format!(
-            "{data} is a named data set with its own columns and labels; leave out --{flag}"
+            "{} is a named data set with its own columns and labels; leave out --{flag}",
+            config.data
         ))),
     }
 }
@@ -69,11 +76,7 @@ pub fn load(config: &FitConfig, cache: Option<&Path>) -> Result<Loaded> {
         if RunDir::is_at(path) && cmrm_datasets::find(&config.data).is_err() {
             return Err(Failure::input(format!("{}: the folder of a run, not data; name a data file", config.data)));
         }
-        let FitConfig { label, labels, id, format, delimiter, no_header, test, skip_lines, .. } = config;
-        let (labelled, delimited) = ([label.is_some(), labels.is_some()], delimiter.is_some());
-        let columns = [labelled[0], labelled[1], id.is_some(), format.is_some()];
-        let lines = [delimited, *no_header, test.is_some(), *skip_lines > 0];
-        refuse_reading_flags(&config.data, columns.into_iter().chain(lines))?;
+        refuse_reading_flags(config)?;
         let named = cmrm_datasets::load(&config.data, &Cache::locate(cache)?)?;
         return Ok(Loaded {
             test: named.test,

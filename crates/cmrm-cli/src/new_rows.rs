@@ -10,6 +10,7 @@ use cmrm_datasets::Cache;
 use cmrm_train::model::BLOCK_ROWS;
 
 use crate::args::ReadArgs;
+use crate::data_file::settings;
 use crate::failure::{Failure, Result};
 use crate::load::{names_data_set, refuse_reading_flags, set_text};
 use crate::sources::{open_data, source};
@@ -76,11 +77,7 @@ impl<'a> NewRows<'a> {
             (None, None) => None,
         };
         let chunks = if names_data_set(data) {
-            let ReadArgs { label, labels, id, format, delimiter, no_header, skip_lines, .. } = args;
-            let (labelled, delimited) = ([label.is_some(), labels.is_some()], delimiter.is_some());
-            let columns = [labelled[0], labelled[1], id.is_some(), format.is_some()];
-            let lines = [delimited, *no_header, false, skip_lines.is_some()];
-            refuse_reading_flags(data, columns.into_iter().chain(lines))?;
+            refuse_reading_flags(&settings(data, args))?;
             let named = cmrm_datasets::load(data, &Cache::locate(args.cache.as_deref())?)?;
             let part =
                 if named.test.is_some() { "the test part" } else { "all rows, which may include training rows," };

@@ -267,9 +267,22 @@ fn a_title_above_the_header_is_refused_with_the_lines_to_skip() {
     // Text over text is not certain, but a name that is asked for is.
     let words = "Survey\nplace,answer\nUlm,good\nBonn,bad\n";
     assert!(refused(words, &labelled("answer")).contains("but line 2 does; leave out"));
-    assert!(refused("x,red\nplace,answer\n", &labelled("answers")).contains("no column 'answers'"));
+    // The same word below a line of names, of which a data frame leaves the first empty, is a cell.
+    for names in ["x,red", ",red"] {
+        let text = format!("{names}\nplace,answer\nUlm,good\n");
+        assert!(refused(&text, &labelled("answer")).contains("no column 'answer'"), "{names}");
+    }
     // A row with little in it is no title.
     assert_eq!(table(&read_csv("5,,\n1,2,a\n3,4,b\n", &plain).unwrap()).names(), ["x0", "x1", "x2"]);
+    // Neither are names with an empty one over the rows' own, above a first row with gaps.
+    let named = read_csv("\"\",\"score\"\n\"alice\",NA\n\"bob\",2.5\n\"carl\",3\n", &plain).unwrap();
+    assert_eq!((table(&named).names(), named.features.rows()), (vec!["column 0", "score"], 3));
+    // Lines of an old Mac are not counted, so that none of them can be named.
+    let old = refused("Survey\r\rx,y\r1,a\r2,b\r", &plain);
+    assert!(old.contains("but a later line does; delete the lines above it"), "{old}");
+    let mut beyond = ReadOptions::default();
+    beyond.text.skip_lines = usize::MAX;
+    assert!(refused("x,y\n1,a\n", &beyond).contains("the file behind the lines to skip is empty"));
     let mut rows_only = labelled("-1");
     rows_only.text.header = Some(false);
     assert_eq!(read_csv("a,,\nb,c,d\n1,2,3\n", &rows_only).unwrap().features.rows(), 3);

@@ -12,6 +12,7 @@ use common::{cells, labelled, table};
 use parquet::basic::{Compression, Encoding};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::{ByteArray, FixedLenByteArray, Int96};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
@@ -308,6 +309,34 @@ fn a_copy_differs_in_nothing_but_labels() {
     let error = copied(0, &[keep, keep, Change::Label("x")]).unwrap_err();
     assert!(error.contains("t.parquet, row 2, column 'acct': 'x' cannot be a label there"), "{error}");
     assert!(error.contains("as .csv"), "{error}");
+}
+
+#[test]
+fn a_copy_of_several_row_groups_keeps_its_rows_and_metadata() {
+    let group = |digit: &str| {
+        let x = column("x", Kind::Numeric, &[Some(digit), Some("9")]);
+        Table::new(vec![x, column("y", Kind::Categorical, &[Some("a"), None])]).unwrap()
+    };
+    let copied = |bytes: Vec<u8>, changes: &[Change<'_>]| {
+        let Opened::Parquet(file) = open(&source(bytes), &ReadOptions::default()).unwrap() else { panic!() };
+        let mut copy = Vec::new();
+        copy_parquet(&file, &mut copy, file.names().len() - 1, changes).unwrap();
+        copy
+    };
+    let changes = [Change::Keep, Change::Label("b"), Change::Drop, Change::Drop, Change::Label("c"), Change::Keep];
+    let copy = copied(written(&["1", "2", "3"].map(group)), &changes);
+    let input = read(&source(copy), &ReadOptions::default()).unwrap();
+    assert_eq!(cells(&input), [["1", "a"], ["9", "b"], ["3", "c"], ["9", "-"]]);
+
+    let about = vec![KeyValue::new("about".to_string(), "a frame".to_string())];
+    let properties = WriterProperties::builder().set_key_value_metadata(Some(about.clone())).build();
+    let described = raw("message schema { REQUIRED DOUBLE y; }", properties, |_, writer| {
+        if let ColumnWriter::DoubleColumnWriter(writer) = writer {
+            writer.write_batch(&[1.0], None, None).unwrap();
+        }
+    });
+    let file = SerializedFileReader::new(bytes::Bytes::from(copied(described, &[Change::Label("2")]))).unwrap();
+    assert_eq!(file.metadata().file_metadata().key_value_metadata(), Some(&about));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod original;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use cmrm_data::preprocess::PreprocessOptions;
@@ -78,6 +79,10 @@ impl DataFile {
             false => Fingerprint::of_rows(&read_data(path, &options)?),
         };
         (options.label, options.id) = (None, None);
+        if let Opened::Csv(file) = opened {
+            // Judged once: what counts as missing, which is about to change, says something about it.
+            options.text.header = Some(file.dialect().header);
+        }
         options.overrides = names.iter().map(|name| (name.clone(), Override::Categorical)).collect();
         let missing = std::mem::take(&mut options.text.missing);
         let table = table_of(read_data(path, &options)?.features)?;
@@ -94,10 +99,14 @@ impl DataFile {
     fn of_columns(path: &Path, opened: &Opened, options: &ReadOptions, terminal: &Terminal) -> Result<Self> {
         let names = opened.names();
         let (label, id) = (label_column(path, names, options)?, id_column(path, names, options)?);
-        let whole = ReadOptions { format: options.format, ..ReadOptions::default() };
-        let table = table_of(read_data(path, &whole)?.features)?;
-        let columns = table.columns().to_vec();
-        // The reader leaves out what a data frame counts its rows with.
+        // A run has the labels as names, with every digit.
+        let overrides = [(names[label].clone(), Override::Categorical)].into_iter().collect();
+        let whole = ReadOptions { format: options.format, id: options.id.clone(), overrides, ..ReadOptions::default() };
+        let Input { features, ids, .. } = read_data(path, &whole)?;
+        let mut columns: Vec<Column> = ids.into_iter().chain(table_of(features)?.columns().iter().cloned()).collect();
+        let places: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+        columns.sort_by_key(|column| places.get(column.name.as_str()).copied());
+        // The reader leaves out what a data frame counts its rows with, unless it is their ID.
         let place = |at: usize| {
             columns.iter().position(|column| column.name == names[at]).ok_or_else(|| {
                 let (path, name) = (path.display(), &names[at]);

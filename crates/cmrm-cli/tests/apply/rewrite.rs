@@ -91,6 +91,21 @@ fn parquet_is_copied_with_all_its_columns() {
     let cmrm_data::Features::Table(table) = input.features else { panic!("no table") };
     let labels = table.column("y").unwrap();
     assert_eq!([0, 1, 2].map(|row| labels.text(row).unwrap().into_owned()), ["a", "b", "b"]);
+    // Whoever calls the rows by it can clean them too, and a new file that is no copy has the columns in their order.
+    json(
+        folder.path(),
+        &["clean", "t.parquet", "d.csv", "--label", "y", "--id", "__index_level_0__", "--out", "o.csv"],
+    );
+    assert_eq!(fs::read_to_string(at("o.csv")).unwrap(), "__index_level_0__,x,y\n9,1,a\n8,2,b\n7,3,b\n");
+}
+
+#[test]
+fn labels_of_numbers_are_those_of_the_run() {
+    let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/arrow/types_plain");
+    let folder = folder("t.arrow", fs::read(seed).unwrap());
+    // Rounded, it would be another label than the one that was decided on.
+    fs::write(folder.path().join("d.csv"), "row,given_label,action\n0,18446744073709551615,drop\n").unwrap();
+    json(folder.path(), &["clean", "t.arrow", "d.csv", "--label", "u64", "--out", "o.csv"]);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use super::options::Plan;
 use crate::dataset::{Features, Input};
 use crate::error::Result;
-use crate::table::{Column, ColumnBuilder, Kind, Values, date};
+use crate::table::number::is_held;
+use crate::table::{Column, ColumnBuilder, Kind, Values, date, unheld_numbers};
 
 /// The first whole number behind which a double leaves some out: 2⁵³.
 const COUNTED: f64 = 9_007_199_254_740_992.0;
@@ -101,8 +102,8 @@ fn reaches_far(column: &Column) -> bool {
 
 /// Whether a number in the column's text is one that no double holds.
 fn has_unheld(column: &Column) -> bool {
-    let held = |text: &String| match text.parse::<i128>() {
-        Ok(value) => (value as f64) as i128 == value,
+    let held = |text: &String| match text.parse() {
+        Ok(value) => is_held(value),
         // A decimal that is not whole; rounded, it is still itself unless it reaches far.
         Err(_) => text.parse::<f64>().is_ok_and(|value| value.abs() < COUNTED),
     };
@@ -113,11 +114,7 @@ fn has_unheld(column: &Column) -> bool {
 pub(super) fn settle_large(plan: &mut Plan, numbers: &[bool], large: &BTreeSet<String>) {
     for at in (0..numbers.len()).filter(|&at| numbers[at] && large.contains(&plan.names[at])) {
         plan.columns[at] = Some(Some(Kind::Categorical));
-        plan.reading[at].doubt = Some(format!(
-            "it holds numbers beyond 2^53, which would be rounded: read as names; if they are \
-             quantities, state it with --type '{}=numeric'",
-            plan.names[at]
-        ));
+        plan.reading[at].doubt = Some(unheld_numbers(&plan.names[at]));
     }
 }
 

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::arrays::choose;
-use super::{Format, Opened, Pieces, ReadOptions, Source, idx, npy, open, read};
+use super::{Opened, Pieces, ReadOptions, Source, format_of, idx, npy, open, read};
 use crate::dataset::Input;
 use crate::error::{Error, Problem, Result};
 
@@ -111,7 +111,6 @@ fn matches(pattern: &str, name: &str) -> bool {
 /// Opens files that belong together; they have one format, and it holds tables.
 fn open_tables(path: &Path, files: &[PathBuf], options: &ReadOptions) -> Result<Opened> {
     let sources: Vec<Source> = files.iter().map(Source::file).collect();
-    let format_of = |source: &Source| options.format.map_or_else(|| Format::detect(source, options), Ok);
     let (first, rest) = match sources.as_slice() {
         [] => {
             return Err(Error::new(Problem::Empty("the set of data files there".into()))
@@ -120,9 +119,9 @@ fn open_tables(path: &Path, files: &[PathBuf], options: &ReadOptions) -> Result<
         [one] => return open(one, options),
         [first, rest @ ..] => (first, rest),
     };
-    let format = format_of(first)?;
+    let format = format_of(first, options)?;
     for source in rest {
-        let other = format_of(source)?;
+        let other = format_of(source, options)?;
         if other != format {
             return Err(Error::option(format!("a file of format {other}, but {} is of format {format}", first.name()))
                 .in_file(source.name())

@@ -16,6 +16,7 @@ pub use builder::ColumnBuilder;
 pub use column::{Column, Values};
 pub use column_ref::{ColumnRef, closest};
 pub(crate) use convert::{as_kind, not_of_kind};
+pub(crate) use guess::unheld_numbers;
 pub use guess::{Guess, Settled};
 pub use kind::{Kind, Override};
 pub use missing::{Missing, Unreadable};

@@ -179,6 +179,11 @@ fn push_groups(whole: &str, other: char, digits: &mut String) -> Option<()> {
     Some(())
 }
 
+/// Whether a double holds a whole number.
+pub(crate) fn is_held(value: i128) -> bool {
+    (value as f64) as i128 == value
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,7 +22,7 @@ pub struct Dialect {
     pub delimiter: u8,
     /// Whether the first row names the columns.
     pub header: bool,
-    pub(super) quote: u8,
+    pub(crate) quote: u8,
     pub(super) comment: Option<u8>,
     pub(super) skip_lines: usize,
 }
@@ -54,7 +54,8 @@ impl Dialect {
             }
         };
         let Some(first) = rows.first() else {
-            return Err(Error::new(Problem::Empty("the file".into())));
+            let empty = if text.skip_lines > 0 { "the file behind the lines to skip" } else { "the file" };
+            return Err(Error::new(Problem::Empty(empty.into())));
         };
         let line_of = |row: &Row| line::of_record(source, options, &dialect, row.byte);
         if let Some(at) = first.cells.iter().position(|cell| cell.contains('\0')) {

@@ -31,6 +31,12 @@ impl Row {
     fn filled(&self) -> usize {
         self.cells.iter().filter(|cell| !cell.is_empty()).count()
     }
+
+    /// Whether it has something in every column. A data frame leaves the name over its row numbers empty.
+    fn is_whole(&self, width: usize, missing: &[String]) -> bool {
+        let is_filled = |cell: &String| !cell.is_empty() && !missing.contains(cell);
+        self.cells.len() == width && self.cells[1..].iter().all(is_filled)
+    }
 }
 
 /// Whether a record names columns.
@@ -87,10 +93,9 @@ pub(super) fn below_title(records: &[Row], missing: &[String]) -> Option<usize> 
     }
     let (&width, _) = widths.iter().max_by_key(|(_, count)| **count)?;
     let is_sparse = |record: &Row| record.filled() < 2 || record.filled() * 2 < width;
-    let at = records.iter().take(TITLE_RECORDS).position(|record| !is_sparse(record))?;
-    // A data frame leaves the name over its row numbers empty.
-    let is_whole = records[at].cells.len() == width && records[at].filled() + 1 >= width;
-    (at > 0 && is_whole && judge(&records[at..], missing) == Verdict::Certain).then_some(at)
+    let is_title = |record: &Row| is_sparse(record) && !record.is_whole(width, missing);
+    let at = records.iter().take(TITLE_RECORDS).position(|record| !is_title(record))?;
+    (at > 0 && records[at].is_whole(width, missing) && judge(&records[at..], missing) == Verdict::Certain).then_some(at)
 }
 
 /// The place of a fuller record than those above it that has a column's name, where the first does not.
@@ -102,11 +107,17 @@ pub(super) fn place_of_missing(error: &Error, records: &[Row]) -> Option<usize> 
     };
     let has_name = |record: &Row| record.cells.iter().any(|cell| wanted.contains(cell));
     let at = records.iter().take(TITLE_RECORDS).position(has_name)?;
-    (at > 0 && records[..at].iter().all(|above| above.filled() < records[at].filled())).then_some(at)
+    let is_title = |above: &Row| above.filled() < records[at].filled() && !above.is_whole(records[at].cells.len(), &[]);
+    (at > 0 && records[..at].iter().all(is_title)).then_some(at)
 }
 
 /// The error for a first line that is a title; another line has the names.
 pub(super) fn title(first: u64, names: u64) -> Error {
+    if first == names {
+        // Lines of an old Mac end otherwise than those that are counted and skipped.
+        return Error::option("this does not look like column names, but a later line does")
+            .way_out("delete the lines above it, or save the file with the line ends of Unix or Windows");
+    }
     let above = names - 1;
     Error::option(format!("this does not look like column names, but line {names} does")).at_line(first).way_out(
         format!("leave out the lines above it with --skip-lines {above}, or state --no-header if there are no names"),

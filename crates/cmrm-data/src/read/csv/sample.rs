@@ -62,7 +62,8 @@ impl Sample {
     pub fn after_lines(&self, lines: usize) -> &[u8] {
         let mut rest = self.bytes.as_slice();
         for _ in 0..lines {
-            rest = rest.iter().position(|&byte| byte == b'\n').map_or(&[], |at| &rest[at + 1..]);
+            let Some(end) = rest.iter().position(|&byte| byte == b'\n') else { return &[] };
+            rest = &rest[end + 1..];
         }
         rest
     }

@@ -183,8 +183,9 @@ impl Guess {
         let few = |distinct: u64| distinct <= FEW_CODES && distinct * 10 <= self.cells;
         if self.numbers.are_padded() {
             instead(Kind::Categorical, "its numbers start with zeros, as codes do", as_names)
-        } else if self.numbers.are_long() {
-            instead(Kind::Categorical, "some of its numbers have more digits than a number holds", as_names)
+        } else if self.numbers.are_unheld() {
+            let doubt = Some(unheld_numbers(name));
+            Settled { kind: Kind::Categorical, style: Style::PLAIN, tolerant: true, doubt }
         } else if !self.numbers.are_counts() || self.cells == 0 {
             numbers
         } else if self.codes {
@@ -206,24 +207,35 @@ impl Guess {
 
     fn text_or_names(&self) -> Settled {
         let name = &self.name;
+        let names = |doubt| Settled { kind: Kind::Categorical, style: Style::PLAIN, tolerant: false, doubt };
+        if let Some(doubt) = self.almost_another_kind() {
+            return names(Some(doubt));
+        }
         let words = self.words as f64 / self.texts.max(1) as f64;
         let wordy = self.texts >= ENOUGH && words >= WORDS_OF_TEXT;
         let many = words >= WORDS_SURELY && self.distinct.exactly().is_none_or(|distinct| distinct > MANY_NAMES);
-        let is_text = wordy && (self.distinct.share(self.texts) >= 0.5 || many);
-        let numbers = self.cells - self.texts;
-        let doubt = if is_text {
-            (words < WORDS_SURELY).then(|| {
+        if wordy && (self.distinct.share(self.texts) >= 0.5 || many) {
+            let doubt = (words < WORDS_SURELY).then(|| {
                 format!(
                     "its cells seldom repeat and have {words:.1} words on average: read as text; if they are names, state \
                      it with --type '{name}=categorical'"
                 )
-            })
-        } else if wordy && self.distinct.exactly().is_none_or(|distinct| distinct > ENOUGH) {
-            Some(format!(
+            });
+            return Settled { kind: Kind::Text, ..names(doubt) };
+        }
+        let repeats = wordy && self.distinct.exactly().is_none_or(|distinct| distinct > ENOUGH);
+        names(repeats.then(|| {
+            format!(
                 "its cells have {words:.1} words on average and repeat: treated as names; if they are text, state it with \
                  --type '{name}=text'"
-            ))
-        } else if self.are_most(numbers, self.none) && self.numbers.good() < numbers {
+            )
+        }))
+    }
+
+    /// Why a column is not one of numbers or dates although most of its cells are.
+    fn almost_another_kind(&self) -> Option<String> {
+        let numbers = self.cells - self.texts;
+        if self.are_most(numbers, self.none) && self.texts == self.none && self.numbers.good() < numbers {
             Some(
                 "its numbers are written with a decimal point and with a decimal comma: treated as names; if they count, write them \
                  all in one way"
@@ -233,12 +245,10 @@ impl Guess {
             self.numbers.other().map(|other| self.odd_ones("number", self.numbers.good(), self.none, other))
         } else if self.are_most(self.dates.either_order(), self.valueless()) {
             let odd = |other| self.odd_ones("date", self.dates.either_order(), self.valueless(), other);
-            self.dates.contradiction(name).or_else(|| self.dates.other().map(odd))
+            self.dates.contradiction(&self.name).or_else(|| self.dates.other().map(odd))
         } else {
             None
-        };
-        let kind = if is_text { Kind::Text } else { Kind::Categorical };
-        Settled { kind, style: Style::PLAIN, tolerant: false, doubt }
+        }
     }
 
     /// Whether four of five cells are `good`, of those that do not stand for nothing.
@@ -256,6 +266,14 @@ impl Guess {
         };
         format!("{are} '{such_as}': treated as names; if the others count, correct {those}")
     }
+}
+
+/// Why a column of whole numbers is one of names.
+pub(crate) fn unheld_numbers(name: &str) -> String {
+    format!(
+        "it holds whole numbers beyond 2^53, which would be rounded: treated as names; if they are quantities, state it with \
+         --type '{name}=numeric'"
+    )
 }
 
 /// How a user states the order of a column's dates.

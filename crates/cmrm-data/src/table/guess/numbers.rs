@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::marks::Marks;
 use crate::files::text::shorten;
 use crate::table::date::is_compact;
-use crate::table::number::{Decimal, Unit, parse, unit};
+use crate::table::number::{Decimal, Unit, is_held, parse, unit};
 
 /// Most currencies of a column that are told apart.
 const CURRENCIES: usize = 4;
@@ -20,8 +20,10 @@ pub(super) struct NumberVotes {
     digits: u64,
     padded: u64,
     compact: u64,
-    /// Those with more digits than a double holds.
-    long: u64,
+    /// Whole numbers with a sign before them.
+    signed: u64,
+    /// Whole numbers that no double holds.
+    unheld: u64,
     /// The least and the greatest number of digits.
     widths: Option<(usize, usize)>,
     percent: u64,
@@ -30,12 +32,20 @@ pub(super) struct NumberVotes {
     other: Option<String>,
 }
 
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 impl NumberVotes {
     /// Counts a cell; whether it is a number.
     pub fn add(&mut self, cell: &str) -> bool {
-        if cell.bytes().all(|byte| byte.is_ascii_digit()) && !cell.is_empty() {
+        if is_digits(cell) {
             self.add_digits(cell);
             return true;
+        }
+        if cell.strip_prefix(['-', '+']).is_some_and(is_digits) {
+            self.signed += 1;
+            self.add_whole(cell);
         }
         let (point, comma) = match cell.parse::<f64>() {
             // What programs write is seldom a thousand and something: only three digits behind a point can be.
@@ -69,10 +79,13 @@ impl NumberVotes {
         self.digits += 1;
         self.padded += u64::from(cell.len() > 1 && cell.starts_with('0'));
         self.compact += u64::from(is_compact(cell));
-        let exact = |value: i128| (value as f64) as i128 == value;
-        self.long += u64::from(!cell.parse::<i128>().is_ok_and(exact));
+        self.add_whole(cell);
         let (least, most) = self.widths.unwrap_or((cell.len(), cell.len()));
         self.widths = Some((least.min(cell.len()), most.max(cell.len())));
+    }
+
+    fn add_whole(&mut self, cell: &str) {
+        self.unheld += u64::from(!cell.parse().is_ok_and(is_held));
     }
 
     /// Cells that are numbers with the mark that is taken.
@@ -97,9 +110,9 @@ impl NumberVotes {
         self.are_counts() && long && (least == most || self.padded * 2 >= self.digits)
     }
 
-    /// Whether some have more digits than a number holds: they tell things apart, and do not count.
-    pub fn are_long(&self) -> bool {
-        self.are_counts() && self.long > 0
+    /// Whether they are whole and no double holds some of them: they tell things apart, and do not count.
+    pub fn are_unheld(&self) -> bool {
+        self.unheld > 0 && self.digits + self.signed == self.good()
     }
 
     /// Whether each is the eight digits of a day.

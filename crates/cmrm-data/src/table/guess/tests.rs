@@ -229,8 +229,28 @@ fn numbers_that_a_double_cannot_hold_are_names() {
     let found = guess("account", &accounts);
     assert_eq!(found.kind, Kind::Categorical);
     assert!(found.doubt.unwrap().contains("--type 'account=numeric'"));
+    let hashes: Vec<String> = (0..40i64).map(|row| ((1 - 2 * (row % 2)) * ((1 << 60) + 7 * row)).to_string()).collect();
+    assert_eq!(guess("hash", &hashes).kind, Kind::Categorical);
+    let mixed: Vec<String> = accounts.iter().map(|cell| format!("{cell}.5")).chain(accounts.clone()).collect();
+    assert_eq!(guess("volume", &mixed).kind, Kind::Numeric);
     let large: Vec<String> = (0..40u64).map(|row| (row << 58).to_string()).collect();
     assert_eq!(guess("volume", &large).kind, Kind::Numeric);
+}
+
+#[test]
+fn dates_and_numbers_with_bad_cells_are_no_text() {
+    let with = |good: fn(usize) -> String| -> Vec<String> {
+        (0..1000).map(|n| if n % 10 == 0 { format!("ask {} of them again later", n % 700) } else { good(n) }).collect()
+    };
+    for (good, kind) in [
+        ((|n| format!("{} Dec 2024 10:{:02}", 1 + n % 28, n % 60)) as fn(usize) -> String, "dates"),
+        (|n| n.to_string(), "numbers"),
+    ] {
+        let found = guess("when", with(good));
+        assert_eq!(found.kind, Kind::Categorical);
+        let doubt = found.doubt.unwrap();
+        assert!(doubt.contains(&format!("cells are no {kind}, such as 'ask 0 of them again late…'")), "{doubt}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Change;
 use crate::error::{Error, Result};
-use crate::read::{Dialect, Limits, Source, TextOptions};
+use crate::read::{Dialect, Limits, Source};
 use crate::table::{Column, ColumnBuilder, Kind};
 
 /// The mark that Windows programs put in front of UTF-8.
@@ -35,7 +35,7 @@ impl TextCopy {
         label: usize,
         labels: &Column,
     ) -> Result<Option<Self>> {
-        let (delimiter, quote) = (dialect.delimiter, TextOptions::default().quote);
+        let (delimiter, quote) = (dialect.delimiter, dialect.quote);
         let mut bytes = Vec::new();
         source
             .open_unpacked(limits)?
