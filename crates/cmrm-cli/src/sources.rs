@@ -1,19 +1,23 @@
-//! What a command reads: files, folders, patterns, and standard input under the name `-`.
+//! What a command reads: files, folders, patterns, pipes, and standard input under the name `-`.
 
+use std::fs::File;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use cmrm_data::Input;
 use cmrm_data::read::{Opened, ReadOptions, Source, open, open_path};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, in_file};
 
 /// The name of standard input; a file of that name is `./-`.
 pub const STANDARD_INPUT: &str = "-";
 
 /// What standard input was read as, and the bytes: a fit reads its data twice.
 static READ_AS: Mutex<Option<(&str, Source)>> = Mutex::new(None);
+
+/// The pipes that were read, and their bytes.
+static PIPES: Mutex<Vec<(PathBuf, Source)>> = Mutex::new(Vec::new());
 
 /// Opens data.
 pub fn open_data(data: &Path, options: &ReadOptions) -> Result<Opened> {
@@ -32,7 +36,7 @@ pub fn read_as(what: &'static str, path: &Path, options: &ReadOptions) -> Result
 }
 
 fn open_as(what: &'static str, path: &Path, options: &ReadOptions) -> Result<Opened> {
-    Ok(match is_standard_input(path) {
+    Ok(match is_standard_input(path) || is_pipe(path) {
         true => open(&source(what, path)?, options)?,
         false => open_path(path, options)?,
     })
@@ -41,7 +45,7 @@ fn open_as(what: &'static str, path: &Path, options: &ReadOptions) -> Result<Ope
 /// A single file that is `what` to the command.
 pub fn source(what: &'static str, path: &Path) -> Result<Source> {
     if !is_standard_input(path) {
-        return Ok(Source::file(path));
+        return if is_pipe(path) { pipe(path) } else { Ok(Source::file(path)) };
     }
     // A thread that panicked has not left half of it: the place is filled at once.
     let mut read_as = READ_AS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -62,6 +66,23 @@ pub fn source(what: &'static str, path: &Path) -> Result<Source> {
     let source = Source::stream("standard input", std::io::stdin().lock())?;
     *read_as = Some((what, source.clone()));
     Ok(source)
+}
+
+/// What a pipe holds, which can be read once.
+fn pipe(path: &Path) -> Result<Source> {
+    let mut pipes = PIPES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some((_, source)) = pipes.iter().find(|(other, _)| other == path) {
+        return Ok(source.clone());
+    }
+    let file = File::open(path).map_err(|error| in_file(path, error))?;
+    let source = Source::stream(path.display().to_string(), file)?;
+    pipes.push((path.to_owned(), source.clone()));
+    Ok(source)
+}
+
+/// Whether a path is a pipe, as a shell makes one of `<(zcat data.csv.gz)`, or a device such as `/dev/stdin`.
+fn is_pipe(path: &Path) -> bool {
+    path.metadata().is_ok_and(|of| !of.is_file() && !of.is_dir())
 }
 
 /// Whether a path stands for standard input.

@@ -99,6 +99,35 @@ fn a_run_from_standard_input_says_what_it_cannot_do() {
     assert!(other.status.success(), "a finished run needs no data");
 }
 
+/// A shell makes a pipe of `<(zcat data.csv.gz)`, which has a path and can be read once.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_once_and_counts_as_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tables(folder);
+    let pipe = folder.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let through = |from: &str, arguments: &[&str]| {
+        let (pipe, from) = (pipe.clone(), folder.join(from));
+        let writer = std::thread::spawn(move || fs::copy(from, pipe).unwrap());
+        succeed(folder, arguments);
+        writer.join().unwrap();
+    };
+    let fit = ["fit", "t.csv", "--label", "churned", "--model", "linear", "--quiet", "--out", "file"];
+    succeed(folder, &fit);
+    let from_pipe = ["fit", "pipe", "--label", "churned", "--model", "linear", "--quiet", "--out", "piped"];
+    through("t.csv", &from_pipe);
+    let model = |run: &str| fs::read(folder.join(run).join("model.safetensors")).unwrap();
+    assert!(model("file") == model("piped"));
+    fs::write(folder.join("d.csv"), "row,action\n0,drop\n").unwrap();
+    through("t.csv", &["clean", "pipe", "d.csv", "--label", "churned", "--out", "o.csv"]);
+    let text = fs::read_to_string(folder.join("t.csv")).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.remove(1);
+    assert_eq!(fs::read_to_string(folder.join("o.csv")).unwrap().lines().collect::<Vec<_>>(), lines);
+}
+
 #[test]
 fn standard_input_is_one_thing() {
     let folder = tempfile::tempdir().unwrap();

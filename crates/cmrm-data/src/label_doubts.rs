@@ -91,8 +91,11 @@ impl Labels {
     }
 }
 
-/// Small letters, and one space where there are several.
+/// Small letters, and one space where there are several; a number as it is without zeros behind its point.
 fn plain(text: &str) -> String {
+    if let Some(number) = text.trim().parse::<f64>().ok().filter(|number| number.is_finite()) {
+        return number.to_string();
+    }
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 

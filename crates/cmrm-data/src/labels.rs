@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Problem, Result};
-use crate::table::{Column, Values, closest};
+use crate::table::{Column, Values, closest, is_nan};
 
 /// What to do with a row that has no label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -54,9 +54,12 @@ impl LabelledRows {
         let (codes, levels) = codes_of(column);
         let mut rows = Vec::with_capacity(codes.len());
         let mut unlabelled = Vec::new();
+        // What programs write for nothing, unless a model has a class of that name.
+        let is_class = |level: &String| options.classes.as_ref().is_some_and(|classes| classes.contains(level));
+        let is_none: Vec<bool> = levels.iter().map(|level| is_nan(level) && !is_class(level)).collect();
         let mut used = vec![false; levels.len()];
         for (row, &code) in codes.iter().enumerate() {
-            if !column.missing.at(row) {
+            if !column.missing.at(row) && !is_none[code as usize] {
                 used[code as usize] = true;
                 rows.push(row);
             } else if options.missing == MissingLabels::HoldOut {
@@ -120,9 +123,16 @@ fn codes_of(column: &Column) -> (Vec<u32>, Vec<String>) {
     (codes, levels)
 }
 
+/// The class of each level: the one of that name, or else the only one that is the same number, as `1` is `1.0`.
 fn known_classes(classes: &[String], levels: &[String]) -> Vec<Option<u32>> {
     let index: HashMap<&str, u32> = classes.iter().map(String::as_str).zip(0..).collect();
-    levels.iter().map(|level| index.get(level.as_str()).copied()).collect()
+    let numbers: Vec<Option<f64>> = classes.iter().map(|class| class.parse().ok()).collect();
+    let same_number = |level: &String| {
+        let number = level.parse::<f64>().ok()?;
+        let mut same = (0..classes.len()).filter(|&class| numbers[class] == Some(number));
+        same.next().filter(|_| same.next().is_none()).map(|class| class as u32)
+    };
+    levels.iter().map(|level| index.get(level.as_str()).copied().or_else(|| same_number(level))).collect()
 }
 
 /// The levels that occur, in order, and the place of each level among them.
@@ -182,6 +192,36 @@ mod tests {
         let options = LabelOptions { missing: MissingLabels::HoldOut, classes: None };
         let held = LabelledRows::encode(&column, 0, &options).unwrap();
         assert_eq!((held.rows, held.unlabelled, held.labels.indices), (vec![0, 2], vec![1, 3], vec![0, 1]));
+    }
+
+    #[test]
+    fn nan_is_no_label_unless_a_model_has_it() {
+        let column = Column::categorical("y", &["a", "NaN", "b", "nan", "None"]);
+        let error = LabelledRows::encode(&column, 0, &LabelOptions::default()).unwrap_err().to_string();
+        assert!(error.starts_with("row 1, column 'y': the label is missing"), "{error}");
+        let held = |classes: Option<&[&str]>| {
+            let classes = classes.map(|classes| classes.iter().map(|class| class.to_string()).collect());
+            LabelledRows::encode(&column, 0, &LabelOptions { missing: MissingLabels::HoldOut, classes }).unwrap()
+        };
+        assert_eq!(
+            (held(None).unlabelled, held(None).labels.classes),
+            (vec![1, 3], vec!["None".into(), "a".into(), "b".into()])
+        );
+        assert_eq!(held(Some(&["NaN", "None", "a", "b"])).labels.indices, [2, 0, 3, 1]);
+    }
+
+    #[test]
+    fn a_class_is_known_by_its_number_too() {
+        let options = |classes: &[&str]| LabelOptions {
+            classes: Some(classes.iter().map(|class| class.to_string()).collect()),
+            ..LabelOptions::default()
+        };
+        let encode = |classes: &[&str]| {
+            LabelledRows::encode(&Column::categorical("y", &["1.0", "0", "1"]), 0, &options(classes))
+        };
+        assert_eq!(encode(&["0", "1"]).unwrap().labels.indices, [1, 0, 1]);
+        assert_eq!(encode(&["0", "1", "1.0"]).unwrap().labels.indices, [2, 0, 1]);
+        assert!(encode(&["0", "1", "1.00"]).is_err());
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod common;
 use std::io::Write;
 
 use cmrm_data::read::{Format, ReadOptions, Source, TextOptions, open, read, read_labels};
+use cmrm_data::table::Values;
 use cmrm_data::{Kind, LabelOptions, Override};
 use common::{cells, csv, labelled, read_csv, table};
 
@@ -286,6 +287,34 @@ fn a_title_above_the_header_is_refused_with_the_lines_to_skip() {
     let mut rows_only = labelled("-1");
     rows_only.text.header = Some(false);
     assert_eq!(read_csv("a,,\nb,c,d\n1,2,3\n", &rows_only).unwrap().features.rows(), 3);
+}
+
+#[test]
+fn a_stated_name_makes_the_first_line_one_of_names() {
+    let text = "spam,text\nham,see you at lunch\nspam,win cash now\nham,on my way\n";
+    assert_eq!(table(&read_csv(text, &ReadOptions::default()).unwrap()).names(), ["x0", "x1"]);
+    let mut stated = ReadOptions::default();
+    stated.overrides.insert("text".into(), Override::Text);
+    for options in [labelled("spam"), stated, labelled("text")] {
+        assert_eq!(read_csv(text, &options).unwrap().features.rows(), 3);
+    }
+    // A place says nothing.
+    assert_eq!(read_csv("1,2,0\n3,4,1\n5,6,0\n", &labelled("2")).unwrap().features.rows(), 3);
+}
+
+#[test]
+fn thousands_are_told_by_the_marks_of_other_columns() {
+    let rows = |other: &str| format!("Menge;Preis;y\n2.547;44{other}95;ja\n739;0{other}21;nein\n1.002;7{other}5;ja\n");
+    let amounts = |text: &str| {
+        let input = read_csv(text, &labelled("y")).unwrap();
+        let column = table(&input).column("Menge").unwrap().clone();
+        let Values::Numeric(values) = column.values else { panic!("no numbers") };
+        (values, column.doubt)
+    };
+    let (values, doubt) = amounts(&rows(","));
+    assert_eq!(values, [2547.0, 739.0, 1002.0]);
+    assert!(doubt.unwrap().contains("--type 'Menge=numeric:point'"));
+    assert_eq!(amounts(&rows(".")).0, [2.547, 739.0, 1.002]);
 }
 
 #[test]

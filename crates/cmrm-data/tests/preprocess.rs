@@ -6,7 +6,8 @@ use cmrm_data::preprocess::{
     CategoryEncoding, DateEncoding, Fitter, MissingCategory, MissingCells, Note, Preprocess, PreprocessOptions,
 };
 use cmrm_data::read::{ReadOptions, Source, open, read};
-use cmrm_data::{Array, Features, Input, LabelOptions, MissingLabels, Override};
+use cmrm_data::table::ColumnBuilder;
+use cmrm_data::{Array, Column, Features, Input, Kind, LabelOptions, MissingLabels, Override, Table};
 use common::{csv, labelled, read_csv};
 use proptest::prelude::*;
 
@@ -166,6 +167,28 @@ fn a_column_counts_rows_in_any_order() {
     assert_eq!(used(|row| 100 + row * 7 % 30), ["v"]);
     assert_eq!(used(|row| row * 3), ["n", "v"], "far apart");
     assert_eq!(used(|row| row.max(6)), ["n", "v"], "some are the same");
+}
+
+#[test]
+fn a_column_without_cells_is_left_out_though_missing_cells_are_refused() {
+    for kind in [Kind::Numeric, Kind::Categorical, Kind::Date] {
+        let mut empty = ColumnBuilder::new(kind);
+        (0..3).for_each(|_| empty.push_missing());
+        let spare = empty.finish("spare");
+        let fit = |x: Column| {
+            let features = Features::Table(Table::new(vec![x, spare.clone()]).unwrap());
+            Preprocess::fit(&features, &[0, 1, 2], &PreprocessOptions::default())
+        };
+        let (pipeline, notes) = fit(Column::numeric("x", vec![1.0, 2.0, 4.0])).unwrap();
+        assert_eq!(pipeline.width(), 1);
+        assert!(matches!(&notes[..], [Note::Constant { column, value: None }] if column == "spare"), "{notes:?}");
+        let mut gap = ColumnBuilder::new(Kind::Numeric);
+        gap.push_number(1.0);
+        gap.push_missing();
+        gap.push_number(2.0);
+        let error = fit(gap.finish("x")).unwrap_err().to_string();
+        assert!(error.starts_with("row 1, column 'x': the cell is missing"), "{error}");
+    }
 }
 
 #[test]

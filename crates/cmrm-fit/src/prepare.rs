@@ -93,7 +93,8 @@ impl Prepared {
         }
         let mut notes: Vec<String> = in_words(&notes).into_iter().map(|note| format!("note: {note}")).collect();
         if !unlabelled.is_empty() {
-            notes.push(format!("note: {} rows without a label are held out", unlabelled.len()));
+            let (count, are) = (unlabelled.len(), if unlabelled.len() == 1 { "row is" } else { "rows are" });
+            notes.push(format!("note: {count} {are} held out, without a label"));
         }
         notes.extend(config.advice().map(|word| format!("note: {word}")));
         let many = doubt_about_classes(rows.len(), labels.classes.len());

@@ -20,6 +20,8 @@ pub(super) struct ColumnFit {
     /// Whether the user has said what the column is: it is used then, whatever it looks like.
     stated: bool,
     missing: u64,
+    /// The first row whose cell is missing where that is refused.
+    refused: Option<u64>,
     /// Whether some cell, of these rows or others, counts as missing though something is written there.
     unreadable: bool,
     /// Of numbers, booleans as zero and one, dates as days.
@@ -42,6 +44,7 @@ impl ColumnFit {
             style: column.style,
             stated: column.stated,
             missing: 0,
+            refused: None,
             unreadable: false,
             moments: Moments::EMPTY,
             parts: [Moments::EMPTY; 5],
@@ -77,7 +80,7 @@ impl ColumnFit {
                 if options.missing == MissingCells::Refuse && column.missing.is_unreadable(row) {
                     continue;
                 }
-                self.add_missing(first_row + row as u64, options)?;
+                self.add_missing(first_row + row as u64, options);
                 continue;
             }
             match &column.values {
@@ -96,12 +99,21 @@ impl ColumnFit {
         Ok(())
     }
 
-    fn add_missing(&mut self, row: u64, options: &PreprocessOptions) -> Result<()> {
+    fn add_missing(&mut self, row: u64, options: &PreprocessOptions) {
         if options.missing == MissingCells::Refuse {
-            return Err(missing_cell(row, &self.name));
+            self.refused.get_or_insert(row);
         }
         self.missing += 1;
-        Ok(())
+    }
+
+    /// The error for the first missing cell, if nothing is to fill it in.
+    pub fn refused(&self) -> Option<Error> {
+        self.refused.map(|row| missing_cell(row, &self.name))
+    }
+
+    /// Whether there is no cell at all: such a column is left out.
+    pub fn is_empty(&self) -> bool {
+        self.moments.count == 0 && self.levels.is_empty()
     }
 
     /// Takes statistics that were gathered elsewhere, from cells none of which is missing.
@@ -118,7 +130,8 @@ impl ColumnFit {
     pub fn add_number(&mut self, value: f64, row: u64, options: &PreprocessOptions) -> Result<()> {
         let rounded = value as f32;
         if value.is_nan() && options.nan_is_missing {
-            return self.add_missing(row, options);
+            self.add_missing(row, options);
+            return Ok(());
         }
         if !rounded.is_finite() {
             return Err(non_finite(value, row, &self.name));

@@ -148,6 +148,10 @@ impl Fitter {
                 column.set_moments(dense.moments(used.at));
             }
         }
+        if let Some(error) = self.columns.iter().filter(|column| !column.is_empty()).find_map(ColumnFit::refused) {
+            return Err(error);
+        }
+        let refused = self.columns.iter().find_map(ColumnFit::refused);
         let mut notes = Vec::new();
         let columns: Vec<_> = self.columns.into_iter().map(|column| column.finish(&self.options, &mut notes)).collect();
         let pipeline = Preprocess {
@@ -159,8 +163,8 @@ impl Fitter {
             sparse: self.sparse.map(|sparse| sparse.finish(&self.options)).transpose()?,
         };
         if pipeline.width() == 0 {
-            return Err(Error::new(Problem::Empty("the set of features".into()))
-                .way_out("every column was left out: ignored, constant, an ID, or text whose words are in too few training rows; check the columns"));
+            return Err(refused.unwrap_or_else(|| Error::new(Problem::Empty("the set of features".into()))
+                .way_out("every column was left out: ignored, constant, an ID, or text whose words are in too few training rows; check the columns")));
         }
         Ok((pipeline, notes))
     }

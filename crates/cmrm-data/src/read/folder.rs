@@ -113,8 +113,12 @@ fn open_tables(path: &Path, files: &[PathBuf], options: &ReadOptions) -> Result<
     let sources: Vec<Source> = files.iter().map(Source::file).collect();
     let (first, rest) = match sources.as_slice() {
         [] => {
-            return Err(Error::new(Problem::Empty("the set of data files there".into()))
-                .way_out("put features.npy and labels.npy there, or tables of one format, or name a file"));
+            return Err(match path.is_dir() {
+                true => Error::new(Problem::Empty("the set of data files there".into())).way_out(
+                    "put features.npy and labels.npy there, or tables of one format, or name a file; folders within are not looked into",
+                ),
+                false => Error::option("no file has such a name"),
+            });
         }
         [one] => return open(one, options),
         [first, rest @ ..] => (first, rest),

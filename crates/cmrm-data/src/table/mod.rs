@@ -16,11 +16,12 @@ pub use builder::ColumnBuilder;
 pub use column::{Column, Values};
 pub use column_ref::{ColumnRef, closest};
 pub(crate) use convert::{as_kind, not_of_kind};
-pub(crate) use guess::unheld_numbers;
 pub use guess::{Guess, Settled};
+pub(crate) use guess::{agree_on_marks, unheld_numbers};
 pub use kind::{Kind, Override};
 pub use missing::{Missing, Unreadable};
 pub use style::Style;
+pub(crate) use words::is_nan;
 pub use words::parse_boolean;
 pub(crate) use words::{count_words, is_nothing, names_identifiers};
 

@@ -40,14 +40,17 @@ pub(super) fn small(text: &str) -> Option<String> {
     (text.len() <= LONGEST).then(|| text.to_lowercase())
 }
 
-/// Whether a cell is how a program writes that there is nothing. In a column of names it is a name, as a fence may be of the
-/// type `None`; and in one of numbers NaN is a number, which is refused later with its place.
+/// What programs and people write for nothing, beside what is missing in every column.
+const NOTHING: [&str; 12] = ["none", "nil", "null", "(null)", "-", "--", "–", "—", ".", "n.a.", "k.a.", "#nv"];
+
+/// Whether a cell is how a program or a person writes that there is nothing. In a column of names it is a name, as a fence may
+/// be of the type `None`; and in one of numbers NaN is a number, which is refused later with its place.
 pub(crate) fn is_nothing(cell: &str) -> bool {
-    cell == "None" || is_nan(cell)
+    NOTHING.iter().any(|word| cell.eq_ignore_ascii_case(word)) || is_nan(cell)
 }
 
 /// Whether a cell is NaN.
-pub(super) fn is_nan(cell: &str) -> bool {
+pub(crate) fn is_nan(cell: &str) -> bool {
     cell.eq_ignore_ascii_case("nan")
 }
 
@@ -142,7 +145,9 @@ pub(crate) fn names_identifiers(column: &str) -> bool {
 /// Whether a name has one of these words, and no other that says that it counts or measures.
 fn is_called(column: &str, words: &[&str]) -> bool {
     let name = words_of(column);
-    (0..name.len()).any(|at| words.contains(&name[at].as_str()) && !counts(&name, at))
+    // `Kundennummer` is one word.
+    let is_one = |word: &str| words.contains(&word) || words == IDENTIFIERS && word.ends_with("nummer");
+    (0..name.len()).any(|at| is_one(&name[at]) && !counts(&name, at))
 }
 
 /// Whether the words beside the one at `at` say that it is only what is counted or measured.
@@ -214,7 +219,7 @@ mod tests {
         for name in ["phone_number", "Mobile", "rate_code", "country_of_origin_code", "mobile phone no"] {
             assert!(names_codes(name), "{name}");
         }
-        for name in ["sales_id", "id_of_customer", "total key"] {
+        for name in ["sales_id", "id_of_customer", "total key", "Kundennummer", "Rechnungsnummer (intern)"] {
             assert!(names_identifiers(name), "{name}");
         }
         for name in ["width", "idle", "encoder", "decoded", "price", "", "midi", "barcodes"] {

@@ -70,9 +70,14 @@ impl Dialect {
             let names: HashSet<&str> = expected.columns.iter().map(|column| column.name.as_str()).collect();
             first.cells.iter().any(|cell| names.contains(cell.as_str()))
         });
+        // Whoever calls a column by a word of the first record takes it for the names. A place is no such word.
+        let is_stated = |name: &String| name.parse::<i64>().is_err() && first.cells.contains(name);
+        let columns = options.label.iter().chain(&options.id).map(|column| &column.0);
+        let has_stated = columns.chain(options.overrides.keys()).any(is_stated);
         // Where names are stated or found, nothing above them is a title.
         if text.header.is_none()
             && !has_expected
+            && !has_stated
             && let Some(at) = header::below_title(&rows, &text.missing)
         {
             return Err(header::title(line_of(first)?, line_of(&rows[at])?));
@@ -80,7 +85,7 @@ impl Dialect {
         dialect.header = match text.header {
             Some(header) => header,
             None if expected.is_some() => has_expected,
-            None => header::judge(&rows, &text.missing) != Verdict::Row,
+            None => has_stated || header::judge(&rows, &text.missing) != Verdict::Row,
         };
         Ok((dialect, rows))
     }

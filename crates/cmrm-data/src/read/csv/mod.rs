@@ -27,7 +27,7 @@ use super::limits::MAX_ROW_BYTES;
 use super::options::Plan;
 use super::{ReadOptions, Source};
 use crate::error::{Error, Result};
-use crate::table::{Guess, Kind, made_up_name, refuse_duplicates};
+use crate::table::{Guess, Kind, agree_on_marks, made_up_name, refuse_duplicates};
 
 /// A text file whose dialect, header and columns are known.
 pub struct CsvFile {
@@ -56,6 +56,7 @@ impl CsvFile {
             });
             files.push(guessed.map_err(|error| error.in_file(source.name()))?);
         }
+        agree_on_marks(guesses.values_mut());
         files.iter_mut().for_each(|file| file.plan.settle_all(&guesses));
         Ok(files)
     }

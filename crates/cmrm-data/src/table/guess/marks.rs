@@ -25,6 +25,8 @@ pub(super) struct Marks {
     /// Cells of one to three digits alone, and of more.
     short: u64,
     long: u64,
+    /// The mark of the table's other columns.
+    pub lean: Option<Decimal>,
 }
 
 /// Cells that are two numbers.
@@ -76,8 +78,21 @@ impl Marks {
     /// The mark that the groups suggest, unless more than a few slips speak against it; else the one that fits more cells,
     /// a point if both fit the same.
     pub fn decimal(&self) -> Decimal {
+        if let Some(mark) = self.lean.filter(|_| self.point == self.comma && self.point == self.numbers) {
+            return mark;
+        }
         let most = if self.comma > self.point { Decimal::Comma } else { Decimal::Point };
         self.suggested().filter(|&mark| self.are_slips(self.numbers - self.fitting(mark))).unwrap_or(most)
+    }
+
+    /// The mark that is taken, if some cells are numbers with it alone and none with the other alone.
+    pub fn certain(&self) -> Option<Decimal> {
+        let mark = match (self.numbers - self.comma, self.numbers - self.point) {
+            (0, 1..) => Decimal::Comma,
+            (1.., 0) => Decimal::Point,
+            _ => return None,
+        };
+        (mark == self.decimal()).then_some(mark)
     }
 
     fn fitting(&self, mark: Decimal) -> u64 {
@@ -115,6 +130,8 @@ impl Marks {
         let other = if decimal == Decimal::Point { Decimal::Comma } else { Decimal::Point };
         let (pro, against) = (self.numbers - self.fitting(other), self.numbers - self.fitting(decimal));
         let is_close = match self.suggested() {
+            // Decided by the other columns.
+            _ if self.lean.is_some() && pro == 0 && against == 0 => true,
             Some(suggested) if suggested == decimal => pro <= against,
             // Where every cell has the point it only scales the column; beside `950` it makes `1.234` the lesser number.
             None if decimal == Decimal::Point => pro <= against && self.short > 0 && self.long == 0,

@@ -9,6 +9,7 @@ use self::dates::DateVotes;
 use self::distinct::Distinct;
 use self::numbers::NumberVotes;
 use super::date::DateOrder;
+use super::number::Decimal;
 use super::words::{self, BOOLEANS};
 use super::{Kind, Style};
 
@@ -123,10 +124,14 @@ impl Guess {
         let plain = |kind| Settled { kind, style: Style::PLAIN, tolerant: false, doubt: None };
         match stated {
             _ if self.cells == 0 => plain(stated.unwrap_or(Kind::Numeric)),
-            Some(Kind::Numeric) => self.numbers(),
-            Some(Kind::Date) => self.dates(),
+            Some(Kind::Numeric) => {
+                Settled { tolerant: self.half_good(self.numbers.good(), self.none), ..self.numbers() }
+            }
+            Some(Kind::Date) => {
+                Settled { tolerant: self.half_good(self.dates.good(), self.valueless()), ..self.dates() }
+            }
             Some(Kind::Boolean) => {
-                Settled { tolerant: self.few_bad(self.boolean_cells(), self.valueless()), ..plain(Kind::Boolean) }
+                Settled { tolerant: self.half_good(self.boolean_cells(), self.valueless()), ..plain(Kind::Boolean) }
             }
             Some(kind) => plain(kind),
             None if self.are_numbers() => self.numbers_or_codes(),
@@ -144,6 +149,11 @@ impl Guess {
         self.few_bad(good, self.none) && (good > self.nan || good + self.none == self.cells)
     }
 
+    /// The decimal mark, if cells that have no other reading tell it.
+    fn decimal(&self) -> Option<Decimal> {
+        self.numbers.certain().filter(|_| self.are_numbers())
+    }
+
     /// Cells without a value in a column of dates or booleans: for those NaN is no number.
     fn valueless(&self) -> u64 {
         self.none + self.nan
@@ -154,6 +164,13 @@ impl Guess {
         let cells = self.cells - nothing;
         let bad = cells - good;
         good > 0 && bad == 0 || good >= ENOUGH && bad <= (cells / BAD_CELLS).max(1)
+    }
+
+    /// Whether the cells that are not `good` may count as missing where someone has stated the kind: fewer would be a slip of
+    /// theirs.
+    fn half_good(&self, good: u64, nothing: u64) -> bool {
+        let cells = self.cells - nothing;
+        good == cells || cells >= ENOUGH && good * 2 >= cells
     }
 
     /// Cells that are words of one vocabulary. But for the first, both answers have to be there: a column of `n` alone is
@@ -264,7 +281,21 @@ impl Guess {
             1 => (format!("1 of {cells} cells is no {kind},"), "that cell"),
             bad => (format!("{bad} of {cells} cells are no {kind}s, such as"), "those cells"),
         };
-        format!("{are} '{such_as}': treated as names; if the others count, correct {those}")
+        let word = if kind == "date" { "date" } else { "numeric" };
+        format!(
+            "{are} '{such_as}': treated as names; have {those} count as missing with --type '{}={word}', or correct {those}",
+            self.name
+        )
+    }
+}
+
+/// Where some columns of a table have decimal commas and none has points, cells of the others that can be read in two ways have
+/// commas too; and the other way round.
+pub(crate) fn agree_on_marks<'a>(guesses: impl Iterator<Item = &'a mut Guess>) {
+    let guesses: Vec<&mut Guess> = guesses.collect();
+    let votes: Vec<Decimal> = guesses.iter().filter_map(|guess| guess.decimal()).collect();
+    if let Some(&mark) = votes.first().filter(|&first| votes.iter().all(|vote| vote == first)) {
+        guesses.into_iter().for_each(|guess| guess.numbers.lean(mark));
     }
 }
 

@@ -120,6 +120,16 @@ impl NumberVotes {
         self.are_counts() && self.compact == self.digits
     }
 
+    /// The decimal mark, if some cells have only one reading and no others contradict them.
+    pub fn certain(&self) -> Option<Decimal> {
+        self.marks.certain()
+    }
+
+    /// Takes the decimal mark of the other columns where every cell allows both.
+    pub fn lean(&mut self, mark: Decimal) {
+        self.marks.lean = Some(mark);
+    }
+
     /// The decimal mark. The sentence says what was close.
     pub fn decide(&self, name: &str) -> (Decimal, Option<String>) {
         let units = || {

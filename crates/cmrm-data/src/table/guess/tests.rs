@@ -137,11 +137,13 @@ fn columns_that_are_nearly_of_a_kind_are_shown() {
     };
     assert_eq!(
         doubt("2024-01-02", 24, 4).unwrap(),
-        "4 of 28 cells are no dates, such as 'soon': treated as names; if the others count, correct those cells"
+        "4 of 28 cells are no dates, such as 'soon': treated as names; have those cells count as missing with \
+         --type 'c=date', or correct those cells"
     );
     assert_eq!(
         doubt("1.5", 19, 1).unwrap(),
-        "1 of 20 cells is no number, 'soon': treated as names; if the others count, correct that cell"
+        "1 of 20 cells is no number, 'soon': treated as names; have that cell count as missing with --type 'c=numeric', or \
+         correct that cell"
     );
     assert_eq!(doubt("2024-01-02", 10, 10), None);
 }
@@ -235,6 +237,33 @@ fn numbers_that_a_double_cannot_hold_are_names() {
     assert_eq!(guess("volume", &mixed).kind, Kind::Numeric);
     let large: Vec<String> = (0..40u64).map(|row| (row << 58).to_string()).collect();
     assert_eq!(guess("volume", &large).kind, Kind::Numeric);
+}
+
+#[test]
+fn marks_for_nothing_leave_numbers_and_dates_what_they_are() {
+    for mark in ["-", "–", "k.A.", "n.a.", "none", "Null", "#NV", "."] {
+        let with = |good: fn(usize) -> String| -> Vec<String> {
+            (0..60).map(|n| if n % 5 == 0 { mark.to_string() } else { good(n) }).collect()
+        };
+        assert_eq!(guess("x", with(|n| format!("{n}.5"))).kind, Kind::Numeric, "{mark}");
+        assert_eq!(guess("d", with(|n| format!("{:02}.12.2024", 1 + n % 28))).kind, Kind::Date, "{mark}");
+        // Among names it is one.
+        assert_eq!(guess("fence", with(|_| "wood".into())).kind, Kind::Categorical, "{mark}");
+    }
+}
+
+#[test]
+fn stated_kinds_count_bad_cells_as_missing_if_half_are_good() {
+    let with_bad = |every: usize| {
+        let mut guess = Guess::new("x");
+        (0..60).for_each(|n| guess.add(&if n % every == 0 { "ask".to_string() } else { n.to_string() }));
+        guess
+    };
+    assert!(with_bad(4).settle(Some(Kind::Numeric)).tolerant);
+    assert!(!with_bad(1).settle(Some(Kind::Numeric)).tolerant);
+    let unstated = with_bad(6).settle(None);
+    assert_eq!(unstated.kind, Kind::Categorical);
+    assert!(unstated.doubt.unwrap().contains("have those cells count as missing with --type 'x=numeric'"));
 }
 
 #[test]
