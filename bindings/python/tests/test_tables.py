@@ -234,7 +234,7 @@ def test_column_types_are_what_the_caller_says(notes):
     assert told["when"]["cells"].startswith("2024-03-04")
     assert "shop" not in told or told["shop"]["done"].startswith("left out")
     assert stated.predict(frame).shape == (300,)
-    with pytest.raises(ValueError, match="'number' is not a kind of column"):
-        linear(column_types={"count": "number"}).fit(frame, topics)
+    with pytest.raises(ValueError, match="'figure' is not a kind of column"):
+        linear(column_types={"count": "figure"}).fit(frame, topics)
     with pytest.raises(TypeError, match="column_types: expected a dictionary"):
         linear(column_types=["count"]).fit(frame, topics)

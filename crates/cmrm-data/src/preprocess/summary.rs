@@ -9,7 +9,7 @@ use super::plan::{ColumnPlan, Encoder};
 use super::{Note, Preprocess};
 use crate::dataset::Features;
 use crate::files::text::{printable_value, shorten};
-use crate::table::{Column, Kind, Values, date};
+use crate::table::{Column, Kind, Values, as_kind, date};
 
 /// Names shown for a column of names.
 const SHOWN: usize = 4;
@@ -90,8 +90,13 @@ impl Summary {
     pub fn planned(features: &Features, preprocess: &Preprocess, notes: &[Note]) -> Option<Self> {
         let Features::Table(table) = features else { return None };
         let mut summary = Summary::of(features);
-        for column in &mut summary.columns {
+        for (column, as_read) in summary.columns.iter_mut().zip(table.columns()) {
             let plan = preprocess.columns().iter().find(|plan| plan.name == column.name);
+            // A data frame has the cells as it had them, whatever was stated about them.
+            let stated = plan.filter(|plan| plan.kind != as_read.kind());
+            if let Some(Ok(read)) = stated.map(|plan| as_kind(as_read, plan.kind, plan.style, table.first_row())) {
+                *column = ColumnSummary::of(&read);
+            }
             column.done = Some(plan.map_or_else(|| AS_STATED.into(), |plan| plan.words(column.missing, notes)));
             // What was stated is not in doubt.
             column.kind = plan.map(|plan| plan.kind).or(column.kind);

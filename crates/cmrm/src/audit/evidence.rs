@@ -4,8 +4,8 @@ use crate::error::{Error, Result, check_labels, check_length};
 use crate::matrix::Matrix;
 use crate::scores::most_likely;
 
-/// Standard errors by which a model has to be better than one that has not looked at the rows. Three, since a vote is the best of dozens of
-/// learners by the same labels.
+/// Standard errors by which a model has to be better than one that has not looked at the rows. Three, since a vote is the best
+/// of dozens of learners by the same labels.
 const BEYOND_CHANCE: f64 = 3.0;
 /// Fewer rows prove nothing.
 const FEWEST_ROWS: usize = 50;

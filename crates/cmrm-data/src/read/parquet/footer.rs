@@ -1,47 +1,40 @@
-//! A look at a footer's schema before it is decoded.
+//! A look at a footer before it is decoded.
 //!
 //! The decoder makes room for as many children as a group declares, and calls itself for each level of groups. So the
-//! declarations are compared here with the elements that are there. The footer is in thrift's compact protocol; only its
-//! schema is walked through, which stands at the start.
+//! declarations are compared here with the elements that are there.
+
+use super::thrift::{I32, LIST, STRUCTURE, Walk};
 
 /// Deepest nesting of groups; tables have one level, and what is deeper is refused later anyway.
 const MOST_LEVELS: usize = 64;
-/// Deepest nesting of values within an element, which real ones have three of.
-const MOST_NESTED: usize = 16;
-
-/// Types of the protocol, as a field's or a list's header numbers them.
-const TRUE: u8 = 1;
-const FALSE: u8 = 2;
-const I32: u8 = 5;
-const LIST: u8 = 9;
-const STRUCTURE: u8 = 12;
 
 /// The field of a footer that holds the list of schema elements.
 const SCHEMA: i64 = 2;
 /// The field of an element that holds the number of its children.
 const CHILDREN: i64 = 5;
 
-/// Whether the schema can be walked through, declares no more children than there are elements, and no deeper groups than
+/// Whether the footer can be walked through, and its one schema declares no more children than there are elements, and no deeper groups than
 /// a decoder can follow. The decoder forgives more (numbers that are too long), and then sees another schema.
-pub(super) fn schema_is_plausible(footer: &[u8]) -> bool {
+pub(super) fn is_plausible(footer: &[u8]) -> bool {
     let mut walk = Walk { rest: footer };
     children(&mut walk).is_some_and(|children| is_a_tree(&children))
 }
 
-/// The number of children that each element declares, in order.
+/// The number of children that each element of the schema declares, in order.
 fn children(walk: &mut Walk<'_>) -> Option<Vec<u64>> {
-    let mut field = 0;
+    let (mut field, mut children) = (0, None);
     loop {
-        let kind = walk.field(&mut field)?;
-        if field != SCHEMA || kind != LIST {
-            walk.skip(kind, MOST_NESTED)?;
-            continue;
+        match walk.field(&mut field)? {
+            0 => return children,
+            LIST if field == SCHEMA => {
+                let (count, kind) = walk.list()?;
+                if kind != STRUCTURE || count > walk.rest.len() as u64 || children.is_some() {
+                    return None;
+                }
+                children = Some((0..count).map(|_| element(walk)).collect::<Option<_>>()?);
+            }
+            kind => walk.skip(kind)?,
         }
-        let (count, kind) = walk.list()?;
-        if kind != STRUCTURE || count > walk.rest.len() as u64 {
-            return None;
-        }
-        return (0..count).map(|_| element(walk)).collect();
     }
 }
 
@@ -54,7 +47,7 @@ fn element(walk: &mut Walk<'_>) -> Option<u64> {
             Some(0) => return Some(children),
             // A negative number is refused by the decoder.
             Some(I32) if field == CHILDREN => children = u64::try_from(walk.zigzag()?).unwrap_or(0),
-            Some(kind) => walk.skip(kind, MOST_NESTED)?,
+            Some(kind) => walk.skip(kind)?,
         }
     }
 }
@@ -87,90 +80,6 @@ fn is_a_tree(children: &[u64]) -> bool {
     true
 }
 
-/// A place in the bytes; every step is `None` where they end.
-struct Walk<'a> {
-    rest: &'a [u8],
-}
-
-impl Walk<'_> {
-    fn byte(&mut self) -> Option<u8> {
-        let (&byte, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(byte)
-    }
-
-    fn skip_bytes(&mut self, count: u64) -> Option<()> {
-        self.rest = self.rest.get(usize::try_from(count).ok()?..)?;
-        Some(())
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    fn zigzag(&mut self) -> Option<i64> {
-        let value = self.varint()?;
-        Some((value >> 1) as i64 ^ -((value & 1) as i64))
-    }
-
-    /// The type of the next field, whose number goes into `field`; 0 ends a structure.
-    fn field(&mut self, field: &mut i64) -> Option<u8> {
-        let header = self.byte()?;
-        if header != 0 {
-            let onwards = i64::from(header >> 4);
-            *field = if onwards > 0 { *field + onwards } else { self.zigzag()? };
-        }
-        Some(header & 0x0f)
-    }
-
-    /// Length of a list and type of its elements.
-    fn list(&mut self) -> Option<(u64, u8)> {
-        let header = self.byte()?;
-        let short = u64::from(header >> 4);
-        Some((if short == 15 { self.varint()? } else { short }, header & 0x0f))
-    }
-
-    fn skip(&mut self, kind: u8, levels: usize) -> Option<()> {
-        let levels = levels.checked_sub(1)?;
-        match kind {
-            TRUE | FALSE => Some(()),
-            3 => self.skip_bytes(1),
-            4..=6 => self.varint().map(drop),
-            7 => self.skip_bytes(8),
-            8 => {
-                let length = self.varint()?;
-                self.skip_bytes(length)
-            }
-            LIST | 10 => {
-                let (count, kind) = self.list()?;
-                match kind {
-                    // Within a list a truth value takes a byte.
-                    TRUE | FALSE => self.skip_bytes(count),
-                    _ => (0..count).try_for_each(|_| self.skip(kind, levels)),
-                }
-            }
-            STRUCTURE => {
-                let mut field = 0;
-                loop {
-                    match self.field(&mut field)? {
-                        0 => return Some(()),
-                        kind => self.skip(kind, levels)?,
-                    }
-                }
-            }
-            _ => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,14 +99,27 @@ mod tests {
 
     #[test]
     fn declared_children_must_be_there_and_not_too_deep() {
-        assert!(schema_is_plausible(&footer(&[Some(2), None, None])));
-        assert!(schema_is_plausible(&footer(&[Some(2), Some(1), None, None])));
-        assert!(!schema_is_plausible(&footer(&[Some(60), None, None])));
-        assert!(!schema_is_plausible(&footer(&[Some(2), Some(2), None])));
+        assert!(is_plausible(&footer(&[Some(2), None, None])));
+        assert!(is_plausible(&footer(&[Some(2), Some(1), None, None])));
+        assert!(!is_plausible(&footer(&[Some(60), None, None])));
+        assert!(!is_plausible(&footer(&[Some(2), Some(2), None])));
         assert!(is_a_tree(&[1; MOST_LEVELS]) && !is_a_tree(&[1; MOST_LEVELS + 1]));
         assert!(!is_a_tree(&[u64::MAX, u64::MAX]));
-        // The last byte ends the footer; the schema is whole without it.
         let whole = footer(&[Some(2), None, None]);
-        assert!((0..whole.len() - 1).all(|end| !schema_is_plausible(&whole[..end])));
+        assert!((0..whole.len()).all(|end| !is_plausible(&whole[..end])));
+    }
+
+    #[test]
+    fn what_follows_the_schema_is_looked_at_too() {
+        let with = |field: &[u8]| {
+            let mut bytes = footer(&[Some(1), None]);
+            bytes.pop();
+            [&bytes, field, &[0]].concat()
+        };
+        // Field 3 as a number, and as a list of two numbers.
+        assert!(is_plausible(&with(&[0x16, 4])) && is_plausible(&with(&[0x19, 0x25, 2, 4])));
+        // A list of truth values, of which the decoder would count two billion, and a second schema.
+        assert!(!is_plausible(&with(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07])));
+        assert!(!is_plausible(&with(&[0x09, 4, 0x1c, 0])));
     }
 }

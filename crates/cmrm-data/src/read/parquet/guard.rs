@@ -1,7 +1,7 @@
 //! The bytes of a Parquet file, handed to the decoder page by page and never more than a page may be.
 //!
-//! The decoder allocates what a page's header declares. So each header is looked at first, here: its leading fields
-//! have a fixed form in the thrift compact protocol, and every writer writes them in order.
+//! The decoder allocates what a page's header declares. So each header is looked at first, here: it is walked through, and
+//! its leading fields have a fixed form, since every writer writes them in order.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,8 +10,10 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
-/// Bytes that certainly hold the fields looked at: six fields of at most six bytes each.
-const LEADING_BYTES: u64 = 36;
+use super::thrift::{STRUCTURE, Walk};
+
+/// Bytes that hold most headers, and the most that one may have, as it may name a least and a greatest value.
+const HEADER_BYTES: [u64; 2] = [1 << 10, 16 << 20];
 /// Field header of a 32-bit integer whose number is one more than the last field's.
 const NEXT_I32: u8 = 0x15;
 
@@ -60,9 +62,17 @@ pub(super) struct Guard {
 impl Guard {
     /// Refuses a page that would be too large, or that declares more values than it can hold.
     fn check_header(&self, start: u64) -> Result<()> {
-        let head = self.store.bytes(start, LEADING_BYTES.min(self.store.len().saturating_sub(start)))?;
-        let header = PageHeader::parse(&head)
-            .ok_or_else(|| ParquetError::General(format!("the page at byte {start} has no readable header")))?;
+        let unreadable = || ParquetError::General(format!("the page at byte {start} has no readable header"));
+        let left = self.store.len().saturating_sub(start);
+        let mut header = None;
+        for length in HEADER_BYTES {
+            let head = self.store.bytes(start, length.min(left))?;
+            if (Walk { rest: &head }).skip(STRUCTURE).is_some() {
+                header = PageHeader::parse(&head);
+                break;
+            }
+        }
+        let header = header.ok_or_else(unreadable)?;
         let size = if self.compressed { header.unpacked } else { header.packed.min(header.unpacked) };
         // A dictionary holds each value once, so there is at least a byte of each; other pages repeat values.
         let most_values = if header.dictionary { size } else { self.page_bytes / 8 };

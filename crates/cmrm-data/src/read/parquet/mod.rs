@@ -8,6 +8,7 @@ mod footer;
 mod guard;
 mod pages;
 mod schema;
+mod thrift;
 mod values;
 
 pub use chunks::ParquetChunks;
@@ -34,7 +35,7 @@ use super::source::Content;
 use super::{CHUNK_ROWS, ReadOptions, Source};
 use crate::error::{Error, Problem, Result};
 use crate::table::{Guess, Kind, refuse_duplicates};
-use footer::schema_is_plausible;
+use footer::is_plausible;
 
 /// A Parquet file whose columns are known.
 #[derive(Clone)]
@@ -228,7 +229,7 @@ fn read_footer(store: &Store) -> Result<ParquetMetaData> {
         return Err(Error::new(Problem::TooLarge { what, size: declared, limit: MAX_FOOTER_BYTES }));
     }
     let footer = store.bytes(length - TAIL - declared, declared).map_err(malformed)?;
-    if !schema_is_plausible(&footer) {
+    if !is_plausible(&footer) {
         return Err(Error::malformed(
             "Parquet",
             "its schema cannot be followed, declares more than it holds, or nests too deeply",
