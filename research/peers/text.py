@@ -24,6 +24,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--shares", default="0,0.2,0.4")
     args = parser.parse_args()
+    args.command = str(Path(args.command).resolve())
     lines = Path(args.questions).read_text(encoding="latin-1").splitlines()
     names, labels = np.unique([line.split(":")[0] for line in lines], return_inverse=True)
     texts = np.array([line.split(" ", 1)[1] for line in lines])
