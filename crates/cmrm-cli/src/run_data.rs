@@ -11,7 +11,7 @@ use crate::config;
 use crate::failure::{Failure, Result};
 use crate::load::load;
 use crate::progress::stop_at_interrupt;
-use crate::sources::{STANDARD_INPUT, is_standard_input};
+use crate::sources::is_stream;
 
 /// The data as it was read, and the training rows that were made of it.
 pub struct RunData {
@@ -24,17 +24,17 @@ pub fn settings(run: &RunDir, moved_to: Option<&str>) -> Result<FitConfig> {
     let mut config = config::read(&run.file(SETTINGS))?;
     if let Some(data) = moved_to {
         data.clone_into(&mut config.data);
-    } else if config.data == STANDARD_INPUT {
+    } else if is_stream(Path::new(&config.data)) {
         return Err(Failure::input(format!(
-            "{}: the run read its data from standard input, which is gone; save the same rows to a file and name it with \
+            "{}: the run read its data from standard input or a pipe, which is gone; save the same rows to a file and name it with \
              --data",
             run.path().display()
         )));
     }
     let (labels, test) = (config.labels.as_deref(), config.test.as_deref().map(Path::new));
-    if labels.is_some_and(is_standard_input) || test.is_some_and(is_standard_input) {
+    if labels.is_some_and(is_stream) || test.is_some_and(is_stream) {
         return Err(Failure::input(format!(
-            "{}: the run read its labels or test data from standard input, which is gone; fit again from files",
+            "{}: the run read its labels or test data from standard input or a pipe, which is gone; fit again from files",
             run.path().display()
         )));
     }

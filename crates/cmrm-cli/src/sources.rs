@@ -13,11 +13,8 @@ use crate::failure::{Failure, Result, in_file};
 /// The name of standard input; a file of that name is `./-`.
 pub const STANDARD_INPUT: &str = "-";
 
-/// What standard input was read as, and the bytes: a fit reads its data twice.
-static READ_AS: Mutex<Option<(&str, Source)>> = Mutex::new(None);
-
-/// The pipes that were read, and their bytes.
-static PIPES: Mutex<Vec<(PathBuf, Source)>> = Mutex::new(Vec::new());
+/// The streams that were read, what each was read as, and its bytes: a fit reads its data twice.
+static READ: Mutex<Vec<(PathBuf, &str, Source)>> = Mutex::new(Vec::new());
 
 /// Opens data.
 pub fn open_data(data: &Path, options: &ReadOptions) -> Result<Opened> {
@@ -36,7 +33,7 @@ pub fn read_as(what: &'static str, path: &Path, options: &ReadOptions) -> Result
 }
 
 fn open_as(what: &'static str, path: &Path, options: &ReadOptions) -> Result<Opened> {
-    Ok(match is_standard_input(path) || is_pipe(path) {
+    Ok(match is_stream(path) {
         true => open(&source(what, path)?, options)?,
         false => open_path(path, options)?,
     })
@@ -44,45 +41,45 @@ fn open_as(what: &'static str, path: &Path, options: &ReadOptions) -> Result<Ope
 
 /// A single file that is `what` to the command.
 pub fn source(what: &'static str, path: &Path) -> Result<Source> {
-    if !is_standard_input(path) {
-        return if is_pipe(path) { pipe(path) } else { Ok(Source::file(path)) };
+    if !is_stream(path) {
+        return Ok(Source::file(path));
     }
-    // A thread that panicked has not left half of it: the place is filled at once.
-    let mut read_as = READ_AS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    match &*read_as {
-        Some((as_this, source)) if *as_this == what => return Ok(source.clone()),
-        Some((other, _)) => {
+    let name = if is_standard_input(path) { "standard input".to_string() } else { path.display().to_string() };
+    // A thread that panicked has not left half of it: a stream is added at once.
+    let mut read = READ.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    match read.iter().find(|(other, ..)| other == path) {
+        Some((_, as_this, source)) if *as_this == what => return Ok(source.clone()),
+        Some((_, other, _)) => {
             return Err(Failure::input(format!(
-                "standard input holds {other}, so it cannot hold {what} too; name a file for one of them"
+                "{name} holds {other}, so it cannot hold {what} too; name a file for one of them"
             )));
         }
         None => {}
     }
-    if std::io::stdin().is_terminal() {
+    let source = if is_standard_input(path) {
+        Source::stream(&name, piped(std::io::stdin().lock(), what, &name)?)?
+    } else {
+        let file = File::open(path).map_err(|error| in_file(path, error))?;
+        Source::stream(&name, piped(file, what, &name)?)?
+    };
+    read.push((path.to_owned(), what, source.clone()));
+    Ok(source)
+}
+
+/// The stream, unless somebody sits at its other end.
+fn piped<T: IsTerminal>(stream: T, what: &str, name: &str) -> Result<T> {
+    if stream.is_terminal() {
         return Err(Failure::input(format!(
-            "standard input is a terminal; pipe {what} in, as in `zcat data.csv.gz | cmrm fit -`, or name a file"
+            "{name} is a terminal; pipe {what} in, as in `zcat data.csv.gz | cmrm fit -`, or name a file"
         )));
     }
-    let source = Source::stream("standard input", std::io::stdin().lock())?;
-    *read_as = Some((what, source.clone()));
-    Ok(source)
+    Ok(stream)
 }
 
-/// What a pipe holds, which can be read once.
-fn pipe(path: &Path) -> Result<Source> {
-    let mut pipes = PIPES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some((_, source)) = pipes.iter().find(|(other, _)| other == path) {
-        return Ok(source.clone());
-    }
-    let file = File::open(path).map_err(|error| in_file(path, error))?;
-    let source = Source::stream(path.display().to_string(), file)?;
-    pipes.push((path.to_owned(), source.clone()));
-    Ok(source)
-}
-
-/// Whether a path is a pipe, as a shell makes one of `<(zcat data.csv.gz)`, or a device such as `/dev/stdin`.
-fn is_pipe(path: &Path) -> bool {
-    path.metadata().is_ok_and(|of| !of.is_file() && !of.is_dir())
+/// Whether a path stands for what can be read once: standard input, a pipe, as a shell makes one of `<(zcat data.csv.gz)`, or a
+/// device such as `/dev/stdin`.
+pub fn is_stream(path: &Path) -> bool {
+    is_standard_input(path) || path.metadata().is_ok_and(|of| !of.is_file() && !of.is_dir())
 }
 
 /// Whether a path stands for standard input.

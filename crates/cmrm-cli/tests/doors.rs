@@ -85,7 +85,7 @@ fn a_run_from_standard_input_says_what_it_cannot_do() {
     tables(folder);
     let fit = ["fit", "-", "--label", "churned", "--model", "linear", "--out", "run"];
     let (_, words) = piped_well(folder, "t.csv", &fit);
-    assert!(words.contains("rows from standard input are not kept"), "{words}");
+    assert!(words.contains("rows from standard input or a pipe are not kept"), "{words}");
     let message = refuse(folder, &["review", "run", "--no-open"]);
     assert!(
         message.contains("run: the run read its data from standard input") && message.contains("--data"),
@@ -120,6 +120,7 @@ fn a_pipe_is_read_once_and_counts_as_a_file() {
     through("t.csv", &from_pipe);
     let model = |run: &str| fs::read(folder.join(run).join("model.safetensors")).unwrap();
     assert!(model("file") == model("piped"));
+    assert!(refuse(folder, &["review", "piped"]).contains("from standard input or a pipe, which is gone"));
     fs::write(folder.join("d.csv"), "row,action\n0,drop\n").unwrap();
     through("t.csv", &["clean", "pipe", "d.csv", "--label", "churned", "--out", "o.csv"]);
     let text = fs::read_to_string(folder.join("t.csv")).unwrap();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use strsim::osa_distance;
 
 use crate::files::text::printable_value;
-use crate::labels::Labels;
+use crate::labels::{Labels, exact_number};
 
 /// A label is rare beside another that has this many times its rows.
 const TIMES: usize = 20;
@@ -93,7 +93,7 @@ impl Labels {
 
 /// Small letters, and one space where there are several; a number as it is without zeros behind its point.
 fn plain(text: &str) -> String {
-    if let Some(number) = text.trim().parse::<f64>().ok().filter(|number| number.is_finite()) {
+    if let Some(number) = exact_number(text) {
         return number.to_string();
     }
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Problem, Result};
 use crate::table::{Column, Values, closest, is_nan};
 
+/// Doubles hold all whole numbers up to this one: 2⁵³.
+const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// What to do with a row that has no label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -126,20 +129,27 @@ fn codes_of(column: &Column) -> (Vec<u32>, Vec<String>) {
 /// The class of each level: the one of that name, or else the only one that is the same number, as `1` is `1.0`.
 fn known_classes(classes: &[String], levels: &[String]) -> Vec<Option<u32>> {
     let index: HashMap<&str, u32> = classes.iter().map(String::as_str).zip(0..).collect();
-    let numbers: Vec<Option<f64>> = classes.iter().map(|class| class.parse().ok()).collect();
+    let numbers: Vec<Option<f64>> = classes.iter().map(|class| exact_number(class)).collect();
     let same_number = |level: &String| {
-        let number = level.parse::<f64>().ok()?;
+        let number = exact_number(level)?;
         let mut same = (0..classes.len()).filter(|&class| numbers[class] == Some(number));
         same.next().filter(|_| same.next().is_none()).map(|class| class as u32)
     };
     levels.iter().map(|level| index.get(level.as_str()).copied().or_else(|| same_number(level))).collect()
 }
 
+/// The number that a label is, if it is one that no other is rounded to.
+pub(crate) fn exact_number(label: &str) -> Option<f64> {
+    label.trim().parse().ok().filter(|number: &f64| number.abs() < MOST_EXACT)
+}
+
 /// The levels that occur, in order, and the place of each level among them.
 fn found_classes(levels: &[String], used: &[bool]) -> (Vec<String>, Vec<Option<u32>>) {
     let mut order: Vec<usize> = (0..levels.len()).filter(|&level| used[level]).collect();
+    // A level that does not occur may be any number.
+    let number = |level: usize| if used[level] { levels[level].parse().ok() } else { Some(0.0) };
     let numbers: Option<Vec<f64>> =
-        levels.iter().map(|level| level.parse().ok().filter(|value: &f64| !value.is_nan())).collect();
+        (0..levels.len()).map(|level| number(level).filter(|value: &f64| !value.is_nan())).collect();
     match numbers {
         // `1` and `1.0` are two labels with one number: their text decides then.
         Some(numbers) => order.sort_by(|&a, &b| {
@@ -211,6 +221,13 @@ mod tests {
     }
 
     #[test]
+    fn numbers_beside_nan_keep_their_order() {
+        let column = Column::categorical("y", &["10", "NaN", "9"]);
+        let options = LabelOptions { missing: MissingLabels::HoldOut, classes: None };
+        assert_eq!(LabelledRows::encode(&column, 0, &options).unwrap().labels.classes, ["9", "10"]);
+    }
+
+    #[test]
     fn a_class_is_known_by_its_number_too() {
         let options = |classes: &[&str]| LabelOptions {
             classes: Some(classes.iter().map(|class| class.to_string()).collect()),
@@ -222,6 +239,8 @@ mod tests {
         assert_eq!(encode(&["0", "1"]).unwrap().labels.indices, [1, 0, 1]);
         assert_eq!(encode(&["0", "1", "1.0"]).unwrap().labels.indices, [2, 0, 1]);
         assert!(encode(&["0", "1", "1.00"]).is_err());
+        let rounded = Column::categorical("y", &["18446744073709551614"]);
+        assert!(LabelledRows::encode(&rounded, 0, &options(&["18446744073709551615", "1"])).is_err());
     }
 
     #[test]

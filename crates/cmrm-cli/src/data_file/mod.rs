@@ -51,7 +51,11 @@ impl DataFile {
         let config = settings(data, args);
         let path = Path::new(data);
         if args.labels.is_none() && !names_data_set(data) {
-            let options = read_options(&config)?;
+            let mut options = read_options(&config)?;
+            if let Opened::Csv(file) = open_data(path, &options)? {
+                // Which line names the columns is judged once, as a fit does: with the label, and by what counts as missing.
+                options.text.header = Some(file.dialect().header);
+            }
             let opened = open_data(path, &ReadOptions { label: None, id: None, ..options.clone() })?;
             if opened.is_text() {
                 return DataFile::of_text(path, &opened, options, terminal);
@@ -73,16 +77,12 @@ impl DataFile {
     fn of_text(path: &Path, opened: &Opened, mut options: ReadOptions, terminal: &Terminal) -> Result<Self> {
         let names = opened.names();
         let (label, id) = (label_column(path, names, &options)?, id_column(path, names, &options)?);
-        // Decisions belong to the rows as a run read them, which is not as they are written if someone said what columns are.
-        let read_as = match options.overrides.is_empty() {
-            true => None,
-            false => Fingerprint::of_rows(&read_data(path, &options)?),
+        // Decisions belong to the rows as a run read them, which is not as they are written.
+        let read_as = match names.len() > 1 + usize::from(id.is_some()) {
+            true => Fingerprint::of_rows(&read_data(path, &options)?),
+            false => None,
         };
         (options.label, options.id) = (None, None);
-        if let Opened::Csv(file) = opened {
-            // Judged once: what counts as missing, which is about to change, says something about it.
-            options.text.header = Some(file.dialect().header);
-        }
         options.overrides = names.iter().map(|name| (name.clone(), Override::Categorical)).collect();
         let missing = std::mem::take(&mut options.text.missing);
         let table = table_of(read_data(path, &options)?.features)?;

@@ -18,7 +18,7 @@ use crate::failure::{Failure, Result, in_read_file, in_stored};
 use crate::load::{load, names_data_set};
 use crate::progress::{Steps, Watch, decide_penalty, interrupted, stop_at_interrupt, watch_interrupts};
 use crate::resume::{self, Begun, DataStamp};
-use crate::sources::STANDARD_INPUT;
+use crate::sources::{STANDARD_INPUT, is_stream};
 use crate::terminal::Terminal;
 use crate::tuning::run_search;
 
@@ -63,9 +63,9 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
         resume::agree_on_rows(run, own, fit.config(), Begun::Fit)?;
     }
     show_rows(fit.rows(), terminal);
-    if fit.config().data == STANDARD_INPUT {
+    if is_stream(Path::new(&fit.config().data)) {
         terminal.say(
-            "note: rows from standard input are not kept; `cmrm review` will ask for them as a file (--data FILE)",
+            "note: rows from standard input or a pipe are not kept; `cmrm review` will ask for them as a file (--data FILE)",
         );
     }
     fit.check_memory()?;

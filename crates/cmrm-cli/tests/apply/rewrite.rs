@@ -60,6 +60,28 @@ fn a_file_without_header_gets_names_where_it_needs_them() {
     assert!(!clean("o.csv") && clean("o.parquet"));
 }
 
+/// A file is read in one way: by a fit, whose decisions say which rows they are about, and by what applies them.
+#[test]
+fn decisions_of_a_run_fit_the_file_that_it_read() {
+    let rows = |row: fn(usize) -> String| (0..60).map(row).collect::<String>();
+    let german = rows(|n| format!("{}.{:03};{},{}5;{}\n", 1 + n % 5, n * 7, n, n % 10, ["ja", "nein"][n % 2]));
+    let spam = rows(|n| format!("{},see you {n} times at lunch\n", ["ham", "spam"][n % 2]));
+    for (text, label, class) in
+        [(format!("Menge;Preis;y\n{german}"), "y", "ja"), (format!("spam,text\n{spam}"), "spam", "ham")]
+    {
+        let folder = folder("t.csv", &text);
+        let fit = ["fit", "t.csv", "--label", label, "--model", "linear", "--quiet", "--out", "run"];
+        assert!(cmrm(folder.path(), &fit).status.success());
+        let run = fs::read_to_string(folder.path().join("run/run.json")).unwrap();
+        let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+        let rows = run["rows_fingerprint"].as_str().unwrap_or_else(|| panic!("{run}"));
+        let decisions = format!("row,given_label,action,label,fingerprint\n0,{class},drop,,{rows}\n");
+        fs::write(folder.path().join("d.csv"), decisions).unwrap();
+        json(folder.path(), &["clean", "t.csv", "d.csv", "--label", label, "--out", "o.csv"]);
+        assert_eq!(fs::read_to_string(folder.path().join("o.csv")).unwrap().lines().count(), 60);
+    }
+}
+
 #[test]
 fn large_integers_keep_every_digit() {
     let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/arrow/types_plain");

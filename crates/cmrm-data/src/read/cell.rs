@@ -74,8 +74,8 @@ pub(super) fn add_large<I: Iterator<Item = Result<Input>>>(
     read: impl Fn(Plan) -> Result<I>,
 ) -> Result<()> {
     // Numbers are read quickly; only where they reach far does their exact text matter.
-    let passes: [(Kind, fn(&Column) -> bool); 2] = [(Kind::Numeric, reaches_far), (Kind::Categorical, has_unheld)];
-    for (kind, has) in passes {
+    for kind in [Kind::Numeric, Kind::Categorical] {
+        let has = if kind == Kind::Numeric { reaches_far } else { has_unheld };
         if of.is_empty() {
             return Ok(());
         }

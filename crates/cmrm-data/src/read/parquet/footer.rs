@@ -3,11 +3,14 @@
 //! The decoder makes room for as many children as a group declares, and calls itself for each level of groups. So the
 //! declarations are compared here with the elements that are there.
 
-use super::thrift::{I32, LIST, STRUCTURE, Walk};
+use super::thrift::{BINARY, I32, I64, LIST, STRUCTURE, Walk};
 
 /// Deepest nesting of groups; tables have one level, and what is deeper is refused later anyway.
 const MOST_LEVELS: usize = 64;
 
+/// Types of a footer's fields, from the first, and of a schema element's: the decoder does not look at those that are written.
+const FOOTER_FIELDS: [u8; 9] = [I32, LIST, I64, LIST, LIST, BINARY, LIST, STRUCTURE, BINARY];
+const ELEMENT_FIELDS: [u8; 10] = [I32, I32, I32, BINARY, I32, I32, I32, I32, I32, STRUCTURE];
 /// The field of a footer that holds the list of schema elements.
 const SCHEMA: i64 = 2;
 /// The field of an element that holds the number of its children.
@@ -24,7 +27,7 @@ pub(super) fn is_plausible(footer: &[u8]) -> bool {
 fn children(walk: &mut Walk<'_>) -> Option<Vec<u64>> {
     let (mut field, mut children) = (0, None);
     loop {
-        match walk.field(&mut field)? {
+        match walk.field(&mut field).filter(|&kind| is_of_type(&FOOTER_FIELDS, field, kind))? {
             0 => return children,
             LIST if field == SCHEMA => {
                 let (count, kind) = walk.list()?;
@@ -42,7 +45,7 @@ fn children(walk: &mut Walk<'_>) -> Option<Vec<u64>> {
 fn element(walk: &mut Walk<'_>) -> Option<u64> {
     let (mut field, mut children) = (0, 0);
     loop {
-        match walk.field(&mut field) {
+        match walk.field(&mut field).filter(|&kind| is_of_type(&ELEMENT_FIELDS, field, kind)) {
             None => return None,
             Some(0) => return Some(children),
             // A negative number is refused by the decoder.
@@ -50,6 +53,12 @@ fn element(walk: &mut Walk<'_>) -> Option<u64> {
             Some(kind) => walk.skip(kind)?,
         }
     }
+}
+
+/// Whether a field has its type; one that later versions have added may be of any, and 0 is the end.
+fn is_of_type(types: &[u8], field: i64, kind: u8) -> bool {
+    let place = usize::try_from(field - 1).ok();
+    kind == 0 || place.is_some_and(|place| types.get(place).is_none_or(|&wanted| wanted == kind))
 }
 
 /// Elements stand in the order of a walk through the tree, the root first.
@@ -116,10 +125,19 @@ mod tests {
             bytes.pop();
             [&bytes, field, &[0]].concat()
         };
-        // Field 3 as a number, and as a list of two numbers.
-        assert!(is_plausible(&with(&[0x16, 4])) && is_plausible(&with(&[0x19, 0x25, 2, 4])));
+        // Field 3 as a number, and field 5 as a list of two numbers.
+        assert!(is_plausible(&with(&[0x16, 4])) && is_plausible(&with(&[0x39, 0x25, 2, 4])));
         // A list of truth values, of which the decoder would count two billion, and a second schema.
-        assert!(!is_plausible(&with(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07])));
+        assert!(!is_plausible(&with(&[0x39, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07])));
         assert!(!is_plausible(&with(&[0x09, 4, 0x1c, 0])));
+        // Field 3 of another type, a field whose number is too large, and one of no type.
+        assert!(!is_plausible(&with(&[0x18, 0])) && !is_plausible(&with(&[0x05, 0x84, 0x80, 0x08, 2])));
+        assert!(!is_plausible(&with(&[0x10])) && !is_plausible(&with(&[0x05, 0, 2])));
+        // A field of a later version may be of any type.
+        assert!(is_plausible(&with(&[0x88, 0])));
+        // The number of children as one of 64 bits.
+        let mut long = footer(&[Some(1), None]);
+        long[7] = 0x16;
+        assert!(!is_plausible(&long));
     }
 }

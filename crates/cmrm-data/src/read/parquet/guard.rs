@@ -12,8 +12,8 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::thrift::{STRUCTURE, Walk};
 
-/// Bytes that hold most headers, and the most that one may have, as it may name a least and a greatest value.
-const HEADER_BYTES: [u64; 2] = [1 << 10, 16 << 20];
+/// Bytes that hold most headers, and more and more up to the most that one may have: it may name a least and a greatest value.
+const HEADER_BYTES: [u64; 4] = [1 << 10, 16 << 10, 256 << 10, 16 << 20];
 /// Field header of a 32-bit integer whose number is one more than the last field's.
 const NEXT_I32: u8 = 0x15;
 

@@ -9,6 +9,8 @@ const MOST_NESTED: usize = 16;
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 pub const I32: u8 = 5;
+pub const I64: u8 = 6;
+pub const BINARY: u8 = 8;
 pub const LIST: u8 = 9;
 pub const STRUCTURE: u8 = 12;
 
@@ -49,11 +51,14 @@ impl Walk<'_> {
     /// The type of the next field, whose number goes into `field`; 0 ends a structure.
     pub fn field(&mut self, field: &mut i64) -> Option<u8> {
         let header = self.byte()?;
-        if header != 0 {
-            let onwards = i64::from(header >> 4);
-            *field = if onwards > 0 { *field + onwards } else { self.zigzag()? };
+        if header == 0 {
+            return Some(0);
         }
-        Some(header & 0x0f)
+        let onwards = i64::from(header >> 4);
+        *field = if onwards > 0 { *field + onwards } else { self.zigzag()? };
+        // The decoder would take a greater number for a small one.
+        let is_number = i16::try_from(*field).is_ok();
+        Some(header & 0x0f).filter(|&kind| kind != 0 && is_number)
     }
 
     /// Length of a list and type of its elements.
@@ -73,9 +78,9 @@ impl Walk<'_> {
         match kind {
             TRUE | FALSE => Some(()),
             3 => self.skip_bytes(1),
-            4..=6 => self.varint().map(drop),
+            4 | I32 | I64 => self.varint().map(drop),
             7 => self.skip_bytes(8),
-            8 => {
+            BINARY => {
                 let length = self.varint()?;
                 self.skip_bytes(length)
             }

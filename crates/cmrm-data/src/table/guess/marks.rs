@@ -77,12 +77,15 @@ impl Marks {
 
     /// The mark that the groups suggest, unless more than a few slips speak against it; else the one that fits more cells,
     /// a point if both fit the same.
-    pub fn decimal(&self) -> Decimal {
-        if let Some(mark) = self.lean.filter(|_| self.point == self.comma && self.point == self.numbers) {
-            return mark;
-        }
+    fn own_decimal(&self) -> Decimal {
         let most = if self.comma > self.point { Decimal::Comma } else { Decimal::Point };
         self.suggested().filter(|&mark| self.are_slips(self.numbers - self.fitting(mark))).unwrap_or(most)
+    }
+
+    /// The mark that is taken: that of the other columns where there are groups and every cell fits both marks.
+    pub fn decimal(&self) -> Decimal {
+        let is_open = self.groups().cells > 0 && self.point == self.numbers && self.comma == self.numbers;
+        self.lean.filter(|_| is_open).unwrap_or_else(|| self.own_decimal())
     }
 
     /// The mark that is taken, if some cells are numbers with it alone and none with the other alone.
@@ -131,7 +134,7 @@ impl Marks {
         let (pro, against) = (self.numbers - self.fitting(other), self.numbers - self.fitting(decimal));
         let is_close = match self.suggested() {
             // Decided by the other columns.
-            _ if self.lean.is_some() && pro == 0 && against == 0 => true,
+            _ if decimal != self.own_decimal() => true,
             Some(suggested) if suggested == decimal => pro <= against,
             // Where every cell has the point it only scales the column; beside `950` it makes `1.234` the lesser number.
             None if decimal == Decimal::Point => pro <= against && self.short > 0 && self.long == 0,
