@@ -42,7 +42,7 @@ def main():
                 write(folder / "train.csv", texts[train], names[seen])
                 write(folder / "test.csv", texts[test], names[labels[test]])
                 ways = [("cmrm fit", lambda: with_cmrm(args.command, folder)), ("LogisticRegression", lambda: plain(folder)),
-                        ("CleanLearning", lambda: cleaned(folder))]
+                        ("CleanLearning", lambda: cleaned(folder)), ("our base arm", lambda: (base_arm(args.command, folder), None))]
                 for who, way in ways:
                     clock = time.perf_counter()
                     predicted, doubt = way()
@@ -74,6 +74,12 @@ def with_cmrm(command, folder):
     doubt = np.zeros(rows.max() + 1)
     doubt[rows] = -column(folder / "suspects.csv", "label_score").astype(float)
     return column(folder / "predictions.csv", "predicted_label"), doubt
+
+
+def base_arm(command, folder):
+    """What `cmrm fit` has beside the envelope arm, for comparison."""
+    subprocess.run([command, "predict", "run", "test.csv", "--arm", "base", "--out", "base.csv", "--quiet"], cwd=folder, check=True)
+    return column(folder / "base.csv", "predicted_label")
 
 
 def features(folder):

@@ -6,10 +6,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Problem, Result};
+use crate::table::number::MOST_EXACT;
 use crate::table::{Column, Values, closest, is_nan};
-
-/// Doubles hold all whole numbers up to this one: 2⁵³.
-const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// What to do with a row that has no label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

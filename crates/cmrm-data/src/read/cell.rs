@@ -6,11 +6,8 @@ use std::collections::BTreeSet;
 use super::options::Plan;
 use crate::dataset::{Features, Input};
 use crate::error::Result;
-use crate::table::number::is_held;
+use crate::table::number::{MOST_EXACT, is_held};
 use crate::table::{Column, ColumnBuilder, Kind, Values, date, unheld_numbers};
-
-/// The first whole number behind which a double leaves some out: 2⁵³.
-const COUNTED: f64 = 9_007_199_254_740_992.0;
 
 /// A value as the file has it.
 pub(super) enum Cell<'a> {
@@ -97,7 +94,7 @@ pub(super) fn add_large<I: Iterator<Item = Result<Input>>>(
 }
 
 fn reaches_far(column: &Column) -> bool {
-    matches!(&column.values, Values::Numeric(values) if values.iter().any(|value| value.abs() >= COUNTED))
+    matches!(&column.values, Values::Numeric(values) if values.iter().any(|value| value.abs() >= MOST_EXACT))
 }
 
 /// Whether a number in the column's text is one that no double holds.
@@ -105,7 +102,7 @@ fn has_unheld(column: &Column) -> bool {
     let held = |text: &String| match text.parse() {
         Ok(value) => is_held(value),
         // A decimal that is not whole; rounded, it is still itself unless it reaches far.
-        Err(_) => text.parse::<f64>().is_ok_and(|value| value.abs() < COUNTED),
+        Err(_) => text.parse::<f64>().is_ok_and(|value| value.abs() < MOST_EXACT),
     };
     matches!(&column.values, Values::Categorical { levels, .. } if !levels.iter().all(held))
 }

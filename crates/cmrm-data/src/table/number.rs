@@ -179,6 +179,9 @@ fn push_groups(whole: &str, other: char, digits: &mut String) -> Option<()> {
     Some(())
 }
 
+/// Doubles hold all whole numbers up to this one, 2⁵³, and beyond it only some.
+pub(crate) const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// Whether a double holds a whole number.
 pub(crate) fn is_held(value: i128) -> bool {
     (value as f64) as i128 == value

@@ -8,7 +8,8 @@ use super::thrift::{BINARY, I32, I64, LIST, STRUCTURE, Walk};
 /// Deepest nesting of groups; tables have one level, and what is deeper is refused later anyway.
 const MOST_LEVELS: usize = 64;
 
-/// Types of a footer's fields, from the first, and of a schema element's: the decoder does not look at those that are written.
+/// The types that a footer's fields have, from the first, and a schema element's. A file states them, but the decoder takes
+/// these for granted.
 const FOOTER_FIELDS: [u8; 9] = [I32, LIST, I64, LIST, LIST, BINARY, LIST, STRUCTURE, BINARY];
 const ELEMENT_FIELDS: [u8; 10] = [I32, I32, I32, BINARY, I32, I32, I32, I32, I32, STRUCTURE];
 /// The field of a footer that holds the list of schema elements.
@@ -16,8 +17,9 @@ const SCHEMA: i64 = 2;
 /// The field of an element that holds the number of its children.
 const CHILDREN: i64 = 5;
 
-/// Whether the footer can be walked through, and its one schema declares no more children than there are elements, and no deeper groups than
-/// a decoder can follow. The decoder forgives more (numbers that are too long), and then sees another schema.
+/// Whether the footer can be walked through, and its one schema declares no more children than there are elements and no
+/// deeper groups than a decoder can follow. The decoder forgives more (numbers that are too long), and then sees another
+/// schema.
 pub(super) fn is_plausible(footer: &[u8]) -> bool {
     let mut walk = Walk { rest: footer };
     children(&mut walk).is_some_and(|children| is_a_tree(&children))

@@ -122,46 +122,31 @@ impl PageHeader {
     /// Fields 1 to 3 are type and sizes, 4 a checksum that may be left out; 5 to 8 are the headers of the four
     /// types of page, of which all but an index page (6) start with the number of values.
     fn parse(head: &[u8]) -> Option<PageHeader> {
-        let mut rest = head;
-        let _page_type = next_i32(&mut rest)?;
-        let unpacked = u64::try_from(next_i32(&mut rest)?).ok()?;
-        let packed = u64::try_from(next_i32(&mut rest)?).ok()?;
+        let mut walk = Walk { rest: head };
+        let _page_type = next_i32(&mut walk)?;
+        let unpacked = u64::try_from(next_i32(&mut walk)?).ok()?;
+        let packed = u64::try_from(next_i32(&mut walk)?).ok()?;
         let mut field = 3;
-        if rest.first() == Some(&NEXT_I32) {
-            next_i32(&mut rest)?;
+        if walk.rest.first() == Some(&NEXT_I32) {
+            next_i32(&mut walk)?;
             field = 4;
         }
-        let (&next, inner) = rest.split_first()?;
+        let (&next, inner) = walk.rest.split_first()?;
         // The high half counts field numbers onwards, the low half is the type: 12 is a structure.
         let (field, is_structure) = (field + (next >> 4), next & 0x0f == 12);
         if !is_structure || !(5..=8).contains(&field) {
             return None;
         }
-        rest = inner;
-        let values = if field == 6 { 0 } else { u64::try_from(next_i32(&mut rest)?).ok()? };
+        walk.rest = inner;
+        let values = if field == 6 { 0 } else { u64::try_from(next_i32(&mut walk)?).ok()? };
         Some(PageHeader { unpacked, packed, values, dictionary: field == 7 })
     }
 }
 
 /// A 32-bit integer in the field after the last one.
-fn next_i32(rest: &mut &[u8]) -> Option<i32> {
-    let (&header, mut bytes) = rest.split_first()?;
-    if header != NEXT_I32 {
-        return None;
-    }
-    let mut value = 0u64;
-    for shift in (0..35).step_by(7) {
-        let (&byte, after) = bytes.split_first()?;
-        bytes = after;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            *rest = bytes;
-            let value = u32::try_from(value).ok()?;
-            // Zigzag: the lowest bit is the sign.
-            return Some((value >> 1) as i32 ^ -((value & 1) as i32));
-        }
-    }
-    None
+fn next_i32(walk: &mut Walk<'_>) -> Option<i32> {
+    walk.rest = walk.rest.strip_prefix(&[NEXT_I32])?;
+    i32::try_from(walk.zigzag()?).ok()
 }
 
 #[cfg(test)]

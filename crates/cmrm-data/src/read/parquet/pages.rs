@@ -4,6 +4,8 @@ use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 
+use super::thrift::Walk;
+
 /// Passes pages on to the decoder once they are checked.
 pub(super) struct CheckedPages {
     pub pages: Box<dyn PageReader>,
@@ -51,9 +53,9 @@ impl CheckedPages {
                 None => usize::MAX,
             },
         };
-        let mut numbers = buffer.get(start..).unwrap_or_default().iter().copied();
-        let (_block, _blocks) = (varint(&mut numbers), varint(&mut numbers));
-        match varint(&mut numbers) {
+        let mut numbers = Walk { rest: buffer.get(start..).unwrap_or_default() };
+        let (_block, _blocks) = (numbers.varint(), numbers.varint());
+        match numbers.varint() {
             Some(count) if count <= u64::from(page.num_values()) => Ok(()),
             count => Err(ParquetError::General(format!(
                 "a page of {} values declares {} lengths",
@@ -62,18 +64,6 @@ impl CheckedPages {
             ))),
         }
     }
-}
-
-fn varint(bytes: &mut impl Iterator<Item = u8>) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..63).step_by(7) {
-        let byte = bytes.next()?;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 impl Iterator for CheckedPages {

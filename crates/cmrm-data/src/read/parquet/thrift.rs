@@ -2,7 +2,7 @@
 //!
 //! The decoder believes what it is told about lengths, so what it is to read is walked through first.
 
-/// Deepest nesting of values which those of real files have ten of.
+/// Deepest nesting of values; those of real files have up to ten levels.
 const MOST_NESTED: usize = 16;
 
 /// Types of the protocol, as a field's or a list's header numbers them.
@@ -31,7 +31,7 @@ impl Walk<'_> {
         Some(())
     }
 
-    fn varint(&mut self) -> Option<u64> {
+    pub fn varint(&mut self) -> Option<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
