@@ -11,6 +11,7 @@ pub mod loss;
 pub mod matrix;
 pub mod metric;
 pub mod noise;
+pub mod noise_model;
 pub mod rng;
 pub mod rows;
 pub mod scalar;

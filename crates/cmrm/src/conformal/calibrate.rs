@@ -3,7 +3,7 @@
 use super::check::{check_probabilities, check_uniforms};
 use super::config::{ConformalConfig, ScoreKind, ThresholdKind};
 use super::predictor::SetPredictor;
-use super::ranking::{Place, Scratch, place_of};
+use super::ranking::{Scratch, place_of};
 use super::threshold::{Thresholds, conformal_threshold};
 use super::{aps, aps_randomised, lac, raps};
 use crate::error::{Error, Result, check_labels, check_length};
@@ -49,20 +49,29 @@ impl Conformal {
         if self.config.score == ScoreKind::ApsRandomised {
             check_uniforms(uniforms, probabilities.rows())?;
         }
-        let rows = || probabilities.iter_rows().zip(labels.iter().map(|&label| label as usize));
         let mut scratch = Scratch::default();
-        let mut cumulative = |score: &dyn Fn(usize, Place) -> f64| {
-            rows().enumerate().map(|(i, (row, label))| score(i, place_of(row, label, &mut scratch))).collect()
-        };
-        Ok(match self.config.score {
-            ScoreKind::Lac => rows().map(|(row, label)| lac::score(row[label].into())).collect(),
-            ScoreKind::Aps => cumulative(&|_, place| aps::score(place)),
-            ScoreKind::ApsRandomised => cumulative(&|i, place| aps_randomised::score(place, uniforms[i])),
-            ScoreKind::Raps => {
-                let (penalty, free_ranks) = (self.config.raps_penalty, self.config.raps_free_ranks);
-                cumulative(&|_, place| raps::score(place, penalty, free_ranks))
-            }
-        })
+        let rows = probabilities.iter_rows().zip(labels).enumerate();
+        let score =
+            |(i, (row, &label)): (usize, (&[T], &u32))| self.score(row, label as usize, i, uniforms, &mut scratch);
+        Ok(rows.map(score).collect())
+    }
+
+    /// The score of one class of row `i`.
+    pub(super) fn score<T: Copy + Into<f64>>(
+        &self,
+        row: &[T],
+        class: usize,
+        i: usize,
+        uniforms: &[f64],
+        scratch: &mut Scratch,
+    ) -> f64 {
+        let mut place = || place_of(row, class, scratch);
+        match self.config.score {
+            ScoreKind::Lac => lac::score(row[class].into()),
+            ScoreKind::Aps => aps::score(place()),
+            ScoreKind::ApsRandomised => aps_randomised::score(place(), uniforms[i]),
+            ScoreKind::Raps => raps::score(place(), self.config.raps_penalty, self.config.raps_free_ranks),
+        }
     }
 
     /// Thresholds from labelled rows that the model was not trained on.

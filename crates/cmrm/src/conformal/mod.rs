@@ -4,6 +4,9 @@
 //! threshold, and the set of a new row holds every class whose score is at most the threshold. If calibration and new
 //! rows are exchangeable, the set holds the true class with probability at least `coverage`, whatever the model.
 //!
+//! Calibrated on labels that are partly wrong, sets hold the *observed* class that often, and are larger than they need be.
+//! [`Conformal::calibrate_corrected`] calibrates on what a [`crate::noise_model::NoiseModel`] says of the true classes.
+//!
 //! ```
 //! use cmrm::Matrix;
 //! use cmrm::conformal::{ConformalConfig, evaluate};
@@ -25,6 +28,7 @@ pub mod aps_randomised;
 mod calibrate;
 mod check;
 mod config;
+mod corrected;
 mod evaluate;
 pub mod lac;
 mod predictor;
@@ -38,6 +42,7 @@ pub(crate) mod threshold;
 pub use calibrate::{Conformal, draw_uniforms};
 pub(crate) use check::{SUM_SLACK, check_probabilities, check_row};
 pub use config::{ConformalConfig, EmptySets, ScoreKind, ThresholdKind};
+pub use corrected::corrected_threshold;
 pub use evaluate::{ClassSets, SetReport, evaluate};
 pub use predictor::SetPredictor;
 pub use repeat::{RepeatConfig, RepeatedClass, RepeatedReport, Spread, repeat_splits};

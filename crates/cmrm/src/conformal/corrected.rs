@@ -1,0 +1,95 @@
+//! Thresholds for true classes from labels that are partly wrong.
+//!
+//! Let `W[i][k]` be what is known of row i being of class k: the probability of it given the row and its label
+//! ([`crate::noise_model::NoiseModel::posteriors`]), or a number whose mean over the noise is 1 for the true class and 0 for others
+//! ([`crate::noise_model::Transition::unbiased_weights`]). Then the scores of true classes have the distribution function
+//!
+//! ```text
+//! F(t) = (1/n) Σ_i Σ_k W[i][k] · 1[score(i, k) ≤ t]
+//! ```
+//!
+//! For uniform noise of rate ε, with e = εK/(K−1), the second choice gives `(F_obs(t) − e·F_all(t))/(1 − e)` (Einbinder et al., 2024). The
+//! threshold is the least score t with `F(t) ≥ coverage·(n+1)/n`, as in split conformal prediction; with clean labels as W it is the same
+//! threshold.
+//!
+//! **What holds.** If calibration and new rows are exchangeable and W is right on average (the noise depends on the row through its class
+//! alone and its rates are known; or the posteriors are calibrated), the sets hold the true class with probability `coverage` up to the sampling error
+//! of F, of the order `1/√n`, times about `1/(1 − e)` for the unbiased choice. Unlike with clean labels this is not a guarantee for
+//! every sample: rates that are taken too high make sets too small.
+
+use super::calibrate::Conformal;
+use super::check::{check_probabilities, check_uniforms};
+use super::config::{ScoreKind, ThresholdKind};
+use super::predictor::SetPredictor;
+use super::ranking::Scratch;
+use super::threshold::Thresholds;
+use crate::error::{Error, Result, check_length};
+use crate::matrix::Matrix;
+
+impl Conformal {
+    /// Thresholds from rows that the model was not trained on; `weights`, `[rows, classes]`, say what is known of their true classes.
+    /// `uniforms` as in [`Conformal::scores`].
+    pub fn calibrate_corrected<T: Copy + Into<f64>>(
+        &self,
+        probabilities: Matrix<'_, T>,
+        weights: Matrix<'_, f32>,
+        uniforms: &[f64],
+    ) -> Result<SetPredictor> {
+        let (rows, classes) = (probabilities.rows(), probabilities.columns());
+        check_length("rows of weights against rows of probabilities", rows, weights.rows())?;
+        check_length("columns of weights against classes", classes, weights.columns())?;
+        check_probabilities(probabilities)?;
+        if let Some(at) = weights.values().iter().position(|weight| !weight.is_finite()) {
+            return Err(Error::non_finite("weight", at / classes, at % classes, f64::from(weights.values()[at])));
+        }
+        if self.config().score == ScoreKind::ApsRandomised {
+            check_uniforms(uniforms, rows)?;
+        }
+        if rows == 0 {
+            return Err(Error::Empty { what: "the calibration set" });
+        }
+        let mut scratch = Scratch::default();
+        // A class that has no part in a row does not move its threshold.
+        let mut scored = |class: usize| -> Vec<(f64, f64)> {
+            let rows = probabilities.iter_rows().zip(weights.iter_rows()).enumerate();
+            rows.filter(|(_, (_, weights))| weights[class] != 0.0)
+                .map(|(i, (row, weights))| {
+                    (self.score(row, class, i, uniforms, &mut scratch), f64::from(weights[class]))
+                })
+                .collect()
+        };
+        let coverage = self.config().coverage;
+        let threshold = |scored: &mut [(f64, f64)], of: f64| corrected_threshold(scored, coverage * (of + 1.0));
+        let thresholds = match self.config().thresholds {
+            ThresholdKind::Marginal => {
+                let mut all: Vec<(f64, f64)> = (0..classes).flat_map(&mut scored).collect();
+                Thresholds::Marginal(threshold(&mut all, rows as f64))
+            }
+            ThresholdKind::PerClass => {
+                let one = |class: usize| {
+                    let mut scored = scored(class);
+                    let rows = scored.iter().map(|(_, weight)| weight).sum();
+                    threshold(&mut scored, rows)
+                };
+                Thresholds::PerClass((0..classes).map(one).collect())
+            }
+        };
+        Ok(SetPredictor { config: self.config().clone(), classes, thresholds })
+    }
+}
+
+/// The least score at which the weights of all scores up to it reach `share`, or +∞ if they never do. Orders `scored`, pairs of
+/// a score and its weight.
+pub fn corrected_threshold(scored: &mut [(f64, f64)], share: f64) -> f64 {
+    scored.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    // Sums of thousands of weights err in the last digits; ranks that are reached exactly must count as reached.
+    let reached = share - share.abs() * 1e-12;
+    let mut sum = 0.0;
+    for equal in scored.chunk_by(|a, b| a.0 == b.0) {
+        sum += equal.iter().map(|(_, weight)| weight).sum::<f64>();
+        if sum >= reached {
+            return equal[0].0;
+        }
+    }
+    f64::INFINITY
+}

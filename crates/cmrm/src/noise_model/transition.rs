@@ -1,0 +1,192 @@
+//! A transition matrix that can be undone.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result, check_length, check_parameter};
+use crate::matrix::Matrix;
+
+/// How far a row's sum may be from 1.
+const SUM_TOLERANCE: f64 = 1e-5;
+/// A pivot below this is taken for zero.
+const LEAST_PIVOT: f64 = 1e-9;
+
+/// A checked matrix that has an inverse: entry `(k, j)` is the probability that a row of class k is observed as j.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Vec<f64>>", into = "Vec<Vec<f64>>")]
+pub struct Transition {
+    classes: usize,
+    entries: Vec<f64>,
+    inverse: Vec<f64>,
+}
+
+impl Transition {
+    /// Checks that the matrix is square, made of probabilities, with rows that sum to 1 within 1e-5, and can be inverted.
+    pub fn new(entries: Matrix<'_, f64>) -> Result<Self> {
+        let classes = entries.columns();
+        check_length("rows of a transition matrix with as many columns", classes, entries.rows())?;
+        let refuse = |reason: String| Err(Error::Invalid { what: "transition matrix", reason });
+        for (row, values) in entries.iter_rows().enumerate() {
+            if let Some(column) = values.iter().position(|p| !(0.0..=1.0).contains(p)) {
+                let value = values[column];
+                return refuse(format!("the entry at row {row}, column {column} is {value}; expected one in [0, 1]"));
+            }
+            let sum: f64 = values.iter().sum();
+            if (sum - 1.0).abs() > SUM_TOLERANCE {
+                return refuse(format!("row {row} sums to {sum}; every row must sum to 1"));
+            }
+        }
+        let entries = entries.values().to_vec();
+        match inverse(&entries, classes) {
+            Some(inverse) => Ok(Transition { classes, entries, inverse }),
+            None => refuse("it has no inverse: some classes are observed alike, so their labels say nothing".into()),
+        }
+    }
+
+    /// A share `rate` of the labels of every class is wrong, and wrong ones are of all other classes alike. The rate lies below the share at
+    /// which labels say nothing, `1 − 1/classes`.
+    pub fn uniform(classes: usize, rate: f64) -> Result<Self> {
+        check_parameter("classes", classes as f64, classes >= 2, "at least 2")?;
+        let below = (classes - 1) as f64 / classes as f64;
+        let fits = (0.0..below).contains(&rate);
+        check_parameter("noise rate", rate, fits, "0 or more, and below 1 - 1/classes, where labels say nothing")?;
+        let wrong = rate / (classes - 1) as f64;
+        let entry = |at: usize| if at.is_multiple_of(classes + 1) { 1.0 - rate } else { wrong };
+        let entries: Vec<f64> = (0..classes * classes).map(entry).collect();
+        Transition::new(Matrix::new(&entries, classes)?)
+    }
+
+    /// Number of classes.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// The probability that a row of class `of` is observed as `observed`.
+    pub fn probability(&self, of: usize, observed: usize) -> f64 {
+        self.entries[of * self.classes + observed]
+    }
+
+    /// The probabilities that a row of class `of` is observed as each class.
+    pub fn row(&self, of: usize) -> &[f64] {
+        &self.entries[of * self.classes..][..self.classes]
+    }
+
+    /// For a row observed as `observed`, numbers whose mean over the noise is 1 for the true class and 0 for the others: a row of the
+    /// inverse. They may be negative. Sums of them over rows are unbiased sums over clean labels.
+    pub fn unbiased(&self, observed: usize) -> &[f64] {
+        &self.inverse[observed * self.classes..][..self.classes]
+    }
+
+    /// [`Transition::unbiased`] of every label, `[labels, classes]`: weights that correct prediction sets without any model of the rows.
+    pub fn unbiased_weights(&self, labels: &[u32]) -> Result<Vec<f32>> {
+        crate::error::check_labels(labels, self.classes)?;
+        Ok(labels.iter().flat_map(|&label| self.unbiased(label as usize)).map(|&w| w as f32).collect())
+    }
+
+    /// `q T⁻¹`: what probabilities of observed labels say of true ones. Entries may be negative where the two do not fit together.
+    pub(super) fn undo<T: Copy + Into<f64>>(&self, observed: &[T], out: &mut [f64]) {
+        out.fill(0.0);
+        for (&q, row) in observed.iter().zip(self.inverse.chunks_exact(self.classes)) {
+            let q = q.into();
+            out.iter_mut().zip(row).for_each(|(out, inverse)| *out += q * inverse);
+        }
+    }
+}
+
+impl TryFrom<Vec<Vec<f64>>> for Transition {
+    type Error = Error;
+
+    fn try_from(rows: Vec<Vec<f64>>) -> Result<Self> {
+        let classes = rows.len();
+        for row in &rows {
+            check_length("entries in a row of a transition matrix", classes, row.len())?;
+        }
+        Transition::new(Matrix::new(&rows.concat(), classes.max(1))?)
+    }
+}
+
+impl From<Transition> for Vec<Vec<f64>> {
+    fn from(transition: Transition) -> Self {
+        transition.entries.chunks_exact(transition.classes).map(<[f64]>::to_vec).collect()
+    }
+}
+
+/// By Gauss and Jordan, with the largest pivot of each column.
+fn inverse(matrix: &[f64], n: usize) -> Option<Vec<f64>> {
+    let mut left = matrix.to_vec();
+    let mut right: Vec<f64> = (0..n * n).map(|at| f64::from(u8::from(at / n == at % n))).collect();
+    for column in 0..n {
+        let size = |row: &usize| left[row * n + column].abs();
+        let pivot = (column..n).max_by(|a, b| size(a).total_cmp(&size(b)))?;
+        if size(&pivot) < LEAST_PIVOT {
+            return None;
+        }
+        for values in [&mut left, &mut right] {
+            for at in 0..n {
+                values.swap(column * n + at, pivot * n + at);
+            }
+        }
+        let scale = 1.0 / left[column * n + column];
+        for values in [&mut left, &mut right] {
+            values[column * n..][..n].iter_mut().for_each(|value| *value *= scale);
+        }
+        for row in (0..n).filter(|&row| row != column) {
+            let factor = left[row * n + column];
+            for values in [&mut left, &mut right] {
+                for at in 0..n {
+                    values[row * n + at] -= factor * values[column * n + at];
+                }
+            }
+        }
+    }
+    Some(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_noise_does_is_undone() {
+        let entries = [0.7, 0.2, 0.1, 0.05, 0.9, 0.05, 0.3, 0.0, 0.7];
+        let transition = Transition::new(Matrix::new(&entries, 3).unwrap()).unwrap();
+        let clean = [0.2, 0.5, 0.3];
+        let observed: Vec<f64> =
+            (0..3).map(|j| (0..3).map(|k| clean[k] * transition.probability(k, j)).sum()).collect();
+        let mut again = [0.0; 3];
+        transition.undo(&observed, &mut again);
+        clean.iter().zip(again).for_each(|(a, b)| assert!((a - b).abs() < 1e-12, "{again:?}"));
+        // The mean over the noise of the row of the inverse is the true class.
+        for class in 0..3 {
+            let mean = |of: usize| (0..3).map(|j| transition.row(class)[j] * transition.unbiased(j)[of]).sum::<f64>();
+            (0..3).for_each(|of| assert!((mean(of) - f64::from(u8::from(of == class))).abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn uniform_noise_has_the_inverse_in_closed_form() {
+        let (classes, rate) = (4, 0.3);
+        let transition = Transition::uniform(classes, rate).unwrap();
+        let e = rate * 4.0 / 3.0;
+        for j in 0..classes {
+            for k in 0..classes {
+                let expected = (f64::from(u8::from(j == k)) - e / 4.0) / (1.0 - e);
+                assert!((transition.unbiased(j)[k] - expected).abs() < 1e-12);
+            }
+        }
+        let stored = serde_json::to_string(&transition).unwrap();
+        assert_eq!(serde_json::from_str::<Transition>(&stored).unwrap(), transition);
+    }
+
+    #[test]
+    fn what_cannot_be_undone_is_refused() {
+        let refused = |entries: &[f64], classes| Transition::new(Matrix::new(entries, classes).unwrap()).is_err();
+        assert!(refused(&[0.5, 0.5, 0.5, 0.5], 2));
+        assert!(refused(&[0.9, 0.2, 0.5, 0.5], 2));
+        assert!(refused(&[1.1, -0.1, 0.0, 1.0], 2));
+        assert!(refused(&[1.0, 0.0], 2));
+        for rate in [-0.1, 0.5, f64::NAN] {
+            assert!(Transition::uniform(2, rate).is_err());
+        }
+        assert!(serde_json::from_str::<Transition>("[[1.0],[0.0,1.0]]").is_err());
+    }
+}
