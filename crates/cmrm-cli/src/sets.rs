@@ -2,7 +2,7 @@
 
 use clap::Args;
 use cmrm::conformal::{ConformalConfig, ScoreKind, SetPredictor};
-use cmrm_run::Fitted;
+use cmrm_run::{CalibratedFor, Fitted};
 
 use crate::failure::{Failure, Result};
 use crate::terminal::Terminal;
@@ -13,6 +13,18 @@ pub struct ScoreArgs {
     /// Score for prediction sets: lac (small sets), aps or raps (sets that adapt to the row).
     #[arg(long, default_value = "lac", value_parser = parse_score)]
     pub score: ScoreKind,
+    /// What prediction sets are to hold: the true class (corrected for wrong labels), or the observed one
+    /// [default: corrected where the run estimated how many labels are wrong].
+    #[arg(long, value_name = "corrected|observed", value_parser = parse_calibration)]
+    pub calibration: Option<CalibratedFor>,
+}
+
+fn parse_calibration(text: &str) -> std::result::Result<CalibratedFor, String> {
+    match text {
+        "observed" => Ok(CalibratedFor::Observed),
+        "corrected" => Ok(CalibratedFor::Corrected),
+        _ => Err(format!("unknown calibration '{text}': expected corrected or observed")),
+    }
 }
 
 fn parse_score(text: &str) -> std::result::Result<ScoreKind, String> {
@@ -34,10 +46,10 @@ pub fn calibrate(
     fitted: &Fitted,
     arm: &str,
     coverage: f64,
-    score: ScoreKind,
+    args: ScoreArgs,
     terminal: &Terminal,
 ) -> Result<SetPredictor> {
-    let conformal = ConformalConfig { coverage, score, ..ConformalConfig::default() }.validate()?;
+    let conformal = ConformalConfig { coverage, score: args.score, ..ConformalConfig::default() }.validate()?;
     let path = fitted.calibration_file(arm);
     if !path.exists() {
         return Err(Failure::input(format!(
@@ -47,12 +59,20 @@ pub fn calibrate(
         )));
     }
     let calibration = fitted.calibration(arm)?;
-    let named = |error: cmrm::Error| Failure::input(format!("{}: {error}", path.display()));
-    let predictor = conformal.calibrate(calibration.matrix()?, &calibration.labels, &[]).map_err(named)?;
+    let calibrated_for = args.calibration.unwrap_or(calibration.usual());
+    let named = |error: cmrm_run::Error| Failure::input(format!("{}: {error}", path.display()));
+    let predictor = calibration.predictor(&conformal, calibrated_for).map_err(named)?;
     let rows = calibration.labels.len();
+    let of_what = match calibrated_for {
+        CalibratedFor::Observed => {
+            format!("the observed labels of {rows} rows that the models had not seen, which may be partly wrong")
+        }
+        CalibratedFor::Corrected => {
+            format!("true classes, by the estimated noise in the labels of {rows} rows that the models had not seen")
+        }
+    };
     terminal.say(format!(
-        "note: prediction sets of the arm {arm} are calibrated for {} % coverage of the observed labels of {rows} \
-         validation rows, which may be partly wrong",
+        "note: prediction sets of the arm {arm} are calibrated for {} % coverage of {of_what}",
         percent(coverage)
     ));
     if !predictor.unbounded_classes().is_empty() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cmrm::Matrix;
+use cmrm::noise_model::{NoiseModel, wrong_probabilities};
 use cmrm_run::TrainingRows;
 use cmrm_run::summary::MemberSummary;
 use cmrm_train::Stop;
@@ -13,7 +14,7 @@ use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::kinds::ModelKind;
 use crate::memory::{Need, Room};
-use crate::outcome::{FitOutcome, FittedArm};
+use crate::outcome::{FitOutcome, FittedArm, Noise};
 use crate::penalty::with_penalty;
 use crate::prepare::{Loaded, Prepared};
 use crate::progress::OfObserver;
@@ -102,7 +103,15 @@ impl Fit {
         let mut training_rows = arms.last().map(|arm| TrainingRows::of(&train.data, &arm.record)).unwrap_or_default();
         (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
         let arms = arms.into_iter().map(Into::into).collect();
-        FitOutcome { config: self.config, rows: self.rows, arms, members: Vec::new(), history, training_rows }
+        FitOutcome {
+            config: self.config,
+            rows: self.rows,
+            arms,
+            members: Vec::new(),
+            history,
+            noise: None,
+            training_rows,
+        }
     }
 
     /// What was found, once a vote has been fitted: each arm with its out-of-sample probabilities, those of the base arm, which may not
@@ -121,7 +130,17 @@ impl Fit {
         let mut training_rows =
             TrainingRows::out_of_sample(&train.data, of_classes(judged)?, of_classes(base)?, weight);
         (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
-        Ok(FitOutcome { config: self.config, rows: self.rows, arms, members, history: Vec::new(), training_rows })
+        let mut noise = None;
+        // Models that tell nothing of the labels tell nothing of their noise.
+        if training_rows.evidence().is_some_and(|evidence| !evidence.tells_nothing()) {
+            // By the base arm: the weights of the other come from models that know all labels.
+            let (base, labels) = (of_classes(base)?, &train.data.labels);
+            let model = NoiseModel::estimate(base, labels)?;
+            let posteriors = model.posteriors(base, labels)?;
+            training_rows.wrong_probability = wrong_probabilities(&posteriors, labels, base.columns());
+            noise = Some(Noise { model, posteriors });
+        }
+        Ok(FitOutcome { config: self.config, rows: self.rows, arms, members, history: Vec::new(), noise, training_rows })
     }
 
     /// Checks the memory, decides the penalty and trains to the end. If `observer` ends the training early, that is an error:

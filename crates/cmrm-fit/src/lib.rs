@@ -67,7 +67,7 @@ pub use error::{Error, Result};
 pub use fit::Fit;
 pub use kinds::{Keep, ModelKind, OptimiserKind, RowOrder};
 pub use memory::{Need, Room};
-pub use outcome::{FitOutcome, FittedArm};
+pub use outcome::{FitOutcome, FittedArm, Noise};
 pub use part::Part;
 pub use penalty::with_penalty;
 pub use prepare::{Loaded, Prepared};

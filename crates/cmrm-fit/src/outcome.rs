@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cmrm::noise_model::NoiseModel;
 use cmrm_data::{Dataset, Fingerprint};
 use cmrm_run::names::{MARGINS, PREPROCESS};
 use cmrm_run::summary::{Labels, MemberSummary};
@@ -33,6 +34,15 @@ impl From<Trained<f32>> for FittedArm {
     }
 }
 
+/// The noise in the labels of the training rows.
+#[derive(Debug, Clone)]
+pub struct Noise {
+    /// Its rate and form.
+    pub model: NoiseModel,
+    /// How likely each class is the true one of each training row, `[rows, classes]`.
+    pub posteriors: Vec<f32>,
+}
+
 /// A fit that has run. [`FitOutcome::summary`] judges the arms, [`FitOutcome::suspects`] shows the rows whose labels look
 /// wrong, [`FitOutcome::report`] has every number of the report; each is computed when it is asked for.
 #[derive(Debug, Clone)]
@@ -47,6 +57,8 @@ pub struct FitOutcome {
     pub members: Vec<MemberSummary>,
     /// One entry for each arm and epoch; none where there were no epochs.
     pub history: Vec<EpochStats>,
+    /// The noise in the labels, where models that have not seen the rows tell it.
+    pub noise: Option<Noise>,
     /// What training saw of the rows, or models that have not seen them say of them, by the envelope's arm.
     pub training_rows: TrainingRows,
 }
@@ -66,14 +78,17 @@ impl FitOutcome {
     /// where models have judged them that had not seen them. Nothing if there are neither.
     pub fn calibration(&self, arm: &FittedArm, stop: &Stop) -> Result<Option<Calibration>> {
         let Prepared { train, validation, .. } = &*self.rows;
-        let (rows, probabilities) = match &arm.out_of_sample {
+        let (rows, probabilities, clean) = match &arm.out_of_sample {
             _ if !validation.data.is_empty() => {
-                (&validation.data, arm.model.probabilities(validation.data.x()?, stop)?)
+                (&validation.data, arm.model.probabilities(validation.data.x()?, stop)?, None)
             }
-            Some(out_of_sample) => (&train.data, out_of_sample.clone()),
+            Some(out_of_sample) => {
+                let clean = self.noise.as_ref().map(|noise| noise.posteriors.clone());
+                (&train.data, out_of_sample.clone(), clean)
+            }
             None => return Ok(None),
         };
-        Ok(Some(Calibration { probabilities, labels: rows.labels.clone(), classes: rows.classes.len() }))
+        Ok(Some(Calibration { probabilities, labels: rows.labels.clone(), classes: rows.classes.len(), clean }))
     }
 
     /// The rows that the arms are judged on, and which labels those rows have: test rows, else validation rows, else the

@@ -8,11 +8,11 @@ use cmrm::metric::{predicted_classes, wilson};
 use cmrm_data::Dataset;
 use cmrm_run::judge::{LEVEL, compare, mean_interval, measure};
 use cmrm_run::summary::{ArmSummary, DataSummary, FitSummary, Labels, SCHEMA, SetSummary};
-use cmrm_run::{RunInfo, Suspects};
+use cmrm_run::{CalibratedFor, Calibration, RunInfo, Suspects};
 use cmrm_train::Stop;
 
 use crate::error::Result;
-use crate::outcome::{FitOutcome, FittedArm};
+use crate::outcome::FitOutcome;
 
 impl FitOutcome {
     /// Judges the arms and sums the fit up. `run` is where it is kept.
@@ -22,7 +22,7 @@ impl FitOutcome {
         let mut arms = Vec::new();
         let mut predictions = Vec::new();
         for arm in &self.arms {
-            let (mut metrics, mut sets) = (Vec::new(), None);
+            let (mut metrics, mut sets, mut corrected_sets) = (Vec::new(), None, None);
             if let Some(test) = test {
                 let probabilities = match &arm.out_of_sample {
                     Some(out_of_sample) if labels == Labels::ObservedOutOfSample => Cow::Borrowed(out_of_sample),
@@ -31,9 +31,16 @@ impl FitOutcome {
                 let probabilities = Matrix::new(&probabilities, test.classes.len())?;
                 metrics = measure(probabilities, &test.labels, config.seed)?;
                 predictions.push(predicted_classes(probabilities)?);
-                sets = self.prediction_sets(arm, probabilities, test, labels)?;
+                // Not for the rows that would calibrate.
+                if !matches!(labels, Labels::ObservedValidation | Labels::ObservedOutOfSample)
+                    && let Some(calibration) = self.calibration(arm, &Stop::default())?
+                {
+                    let judge = |of| self.prediction_sets(&calibration, of, probabilities, test);
+                    sets = Some(judge(CalibratedFor::Observed)?);
+                    corrected_sets = calibration.clean.is_some().then(|| judge(CalibratedFor::Corrected)).transpose()?;
+                }
             }
-            arms.push(ArmSummary { name: arm.name.clone(), epoch: arm.epoch, metrics, sets });
+            arms.push(ArmSummary { name: arm.name.clone(), epoch: arm.epoch, metrics, sets, corrected_sets });
         }
         let difference = match (test, predictions.as_slice()) {
             // The weights that second copies learned with come from models that had seen the row they judge: by out-of-sample
@@ -67,6 +74,7 @@ impl FitOutcome {
             arms,
             members: self.members.clone(),
             difference,
+            noise: self.noise.as_ref().map(|noise| (&noise.model).into()),
             suspects: Suspects::find(training_rows),
             warnings: self.warnings()?,
             seed: config.seed,
@@ -76,34 +84,30 @@ impl FitOutcome {
         })
     }
 
-    /// Sets for the judged rows, unless those are the rows that would calibrate.
+    /// Sets for the judged rows.
     fn prediction_sets(
         &self,
-        arm: &FittedArm,
+        calibration: &Calibration,
+        calibrated_for: CalibratedFor,
         probabilities: Matrix<'_, f32>,
         test: &Dataset,
-        labels: Labels,
-    ) -> Result<Option<SetSummary>> {
-        if matches!(labels, Labels::ObservedValidation | Labels::ObservedOutOfSample) {
-            return Ok(None);
-        }
-        let Some(calibration) = self.calibration(arm, &Stop::default())? else { return Ok(None) };
+    ) -> Result<SetSummary> {
         let config = ConformalConfig::default();
         let wanted = config.coverage;
         let conformal = config.validate()?;
-        let predictor = conformal.calibrate(calibration.matrix()?, &calibration.labels, &[])?;
+        let predictor = calibration.predictor(&conformal, calibrated_for)?;
         let sets = predictor.predict(probabilities, &[])?;
         let report = conformal::evaluate(&sets, &test.labels)?;
         let covered = (0..test.len()).filter(|&row| sets.contains(row, test.labels[row])).count();
         let coverage = wilson(covered, test.len(), LEVEL)?;
         let sizes: Vec<f64> = sets.sizes().map(|size| size as f64).collect();
         let size = mean_interval(&sizes, (0.0, test.classes.len() as f64), self.config.seed)?;
-        Ok(Some(SetSummary {
+        Ok(SetSummary {
             wanted,
             coverage: report.coverage,
             coverage_interval: [coverage.low, coverage.high],
             mean_size: report.mean_size,
             size_interval: [size.low, size.high],
-        }))
+        })
     }
 }

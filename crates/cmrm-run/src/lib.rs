@@ -19,7 +19,7 @@ mod rows;
 pub mod summary;
 mod suspects;
 
-pub use calibration::Calibration;
+pub use calibration::{CalibratedFor, Calibration};
 pub use cards::{Cards, FEW_COLUMNS, MANY_COLUMNS, PICTURE_BYTES, REVIEW_BYTES, REVIEWED, SUSPECTS, fitting};
 pub use confidences::Confidences;
 pub use distributions::{DistributionParts, Distributions, distributions};
@@ -28,8 +28,8 @@ pub use fitted::{Fitted, Wanted};
 pub use folder::{RunDir, write_file};
 pub use info::{FORMAT, RunInfo, RunKind};
 pub use report::{ReportParts, epoch, report};
-pub use rows::TrainingRows;
-pub use suspects::{Suspect, Suspects, no_better_than_chance};
+pub use rows::{TrainingRows, WRONG_PROBABILITY};
+pub use suspects::{Expected, Suspect, Suspects, no_better_than_chance};
 
 /// Name of the arm without an envelope.
 pub const BASE: &str = "base";

@@ -12,6 +12,9 @@ use cmrm_train::train::RowRecord;
 
 use crate::error::{Error, Result};
 
+/// The column of probabilities that labels are wrong.
+pub const WRONG_PROBABILITY: &str = "wrong_probability";
+
 /// What training saw of every row; each list has one entry for each. Margins are of probabilities, whatever the envelope
 /// goes by.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -42,6 +45,8 @@ pub struct TrainingRows {
     pub base_confidence: Vec<f32>,
     /// The margin that goes with it.
     pub base_margin: Vec<f32>,
+    /// Probability that the label is wrong, where the noise in the labels was estimated; else empty.
+    pub wrong_probability: Vec<f32>,
     /// Whether the label is wrong, where that is known.
     pub wrong: Option<Vec<bool>>,
 }
@@ -156,7 +161,8 @@ impl TrainingRows {
             Column::numeric("mean_weight", numbers(&self.mean_weight)),
         ]);
         let judged = [("label_confidence", &self.confidence), ("base_label_confidence", &self.base_confidence)];
-        for (name, values) in judged.into_iter().chain([("base_margin", &self.base_margin)]) {
+        let of_label = [("base_margin", &self.base_margin), (WRONG_PROBABILITY, &self.wrong_probability)];
+        for (name, values) in judged.into_iter().chain(of_label) {
             if !values.is_empty() {
                 columns.push(Column::numeric(name, numbers(values)));
             }
@@ -218,6 +224,7 @@ impl TrainingRows {
             confidence: of_vote("label_confidence")?,
             base_confidence: of_vote("base_label_confidence")?,
             base_margin: of_vote("base_margin")?,
+            wrong_probability: of_vote(WRONG_PROBABILITY)?,
             wrong,
         })
     }
@@ -254,6 +261,7 @@ mod tests {
         // By models that have not seen the row: the margin says who is a suspect, the probability in which order.
         rows.confidence = vec![0.01, 0.1, 0.15];
         (rows.base_confidence, rows.base_margin) = (vec![0.3, 0.2, 0.1], vec![0.0, -0.2, -0.3]);
+        rows.wrong_probability = vec![0.9, 0.5, 0.25];
         rows.write(&path).unwrap();
         assert_eq!(TrainingRows::read(&path, &rows.classes).unwrap(), rows);
         assert_eq!(rows.suspects(), [1, 2]);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::BASE;
 use crate::judge::{Difference, Measured};
+use cmrm::noise_model::NoiseModel;
 use crate::suspects::Suspects;
 
 /// Which labels the arms were judged by.
@@ -60,6 +61,9 @@ pub struct FitSummary {
     pub members: Vec<MemberSummary>,
     /// Envelope minus base.
     pub difference: Option<Difference>,
+    /// How many labels are wrong, where that was estimated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseSummary>,
     /// The labels that look wrong.
     pub suspects: Suspects,
     /// What should make the user look twice, one sentence each.
@@ -114,8 +118,36 @@ pub struct ArmSummary {
     pub epoch: Option<usize>,
     /// Metrics on the judged rows.
     pub metrics: Vec<Measured>,
-    /// Prediction sets, where there were rows to calibrate.
+    /// Prediction sets calibrated on observed labels, where there were rows to calibrate.
     pub sets: Option<SetSummary>,
+    /// Prediction sets corrected for the noise in the labels, where that was estimated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected_sets: Option<SetSummary>,
+}
+
+/// How many labels are wrong, by models that have not seen the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct NoiseSummary {
+    /// Their share.
+    pub rate: f64,
+    /// 90 % interval.
+    pub interval: [f64; 2],
+    /// Whether the pairs of classes have rates of their own.
+    pub by_pair: bool,
+}
+
+impl From<&NoiseModel> for NoiseSummary {
+    fn from(model: &NoiseModel) -> Self {
+        NoiseSummary { rate: model.rate, interval: model.interval, by_pair: model.by_pair }
+    }
+}
+
+impl NoiseSummary {
+    /// In words.
+    pub fn words(&self) -> String {
+        let [low, high] = self.interval.map(|share| 100.0 * share);
+        format!("{:.1} % of the labels are wrong by estimate (90 % interval {low:.1} to {high:.1} %)", 100.0 * self.rate)
+    }
 }
 
 /// Ends the names of learners that were trained with weights.
@@ -134,8 +166,8 @@ pub struct MemberSummary {
     pub brier: f64,
 }
 
-/// Prediction sets at 90 %, by LAC, calibrated on the observed labels of the validation rows, or of the training rows as judged by
-/// models that have not seen them.
+/// Prediction sets at 90 %, by LAC, calibrated on the validation rows, or on the training rows as judged by models that have not
+/// seen them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SetSummary {
     /// The coverage asked for.
@@ -192,6 +224,9 @@ impl FitSummary {
         if let Some(difference) = &self.difference {
             let _ = writeln!(out, "\n{}", difference_in_words(difference));
         }
+        if let Some(noise) = &self.noise {
+            let _ = writeln!(out, "\n{}.", noise.words());
+        }
         match self.suspects.count {
             0 if self.suspects.withheld => out.push_str("\nNo label is flagged; see the warning above.\n"),
             0 => out.push_str("\nNo label looks wrong.\n"),
@@ -226,7 +261,12 @@ impl FitSummary {
 
     fn write_suspects(&self, out: &mut String, style: Style) {
         let suspects = &self.suspects;
-        let rates = [("precision", suspects.precision), ("recall", suspects.recall)];
+        let rates = match (suspects.precision, suspects.recall, suspects.expected) {
+            (None, None, Some(expected)) => {
+                [("expected precision", Some(expected.precision)), ("expected recall", Some(expected.recall))]
+            }
+            (precision, recall, _) => [("precision", precision), ("recall", recall)],
+        };
         let known = rates.iter().filter_map(|(name, rate)| rate.map(|rate| format!("{name} {:.1} %", 100.0 * rate)));
         let known = known.collect::<Vec<_>>().join(", ");
         let _ = writeln!(
@@ -264,15 +304,16 @@ impl FitSummary {
             }
             body.push(row);
         }
-        if first.sets.is_some() {
-            let cells = |of: &dyn Fn(&SetSummary) -> f64| {
-                self.arms
-                    .iter()
-                    .map(|arm| arm.sets.as_ref().map(|s| format!("{:.4}", of(s))).unwrap_or_default())
-                    .collect::<Vec<_>>()
+        type Sets = fn(&ArmSummary) -> Option<&SetSummary>;
+        let kinds: [(&str, Sets); 2] =
+            [("", |arm| arm.sets.as_ref()), (", corrected", |arm| arm.corrected_sets.as_ref())];
+        for (which, sets) in kinds.into_iter().filter(|(_, sets)| sets(first).is_some()) {
+            let row = |what: &str, of: fn(&SetSummary) -> f64| {
+                let cell = |arm| sets(arm).map(|sets| format!("{:.4}", of(sets))).unwrap_or_default();
+                [vec![format!("{what}{which}")], self.arms.iter().map(cell).collect()].concat()
             };
-            body.push([vec!["coverage of 90 % sets".to_owned()], cells(&|s| s.coverage)].concat());
-            body.push([vec!["mean set size".to_owned()], cells(&|s| s.mean_size)].concat());
+            body.push(row("coverage of 90 % sets", |sets| sets.coverage));
+            body.push(row("mean set size", |sets| sets.mean_size));
         }
         write_rows(out, style, &head, &body);
     }

@@ -21,6 +21,28 @@ pub struct Suspect {
     pub margin: f32,
 }
 
+/// How good a list of suspects is, by the probabilities that the labels of all rows are wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Expected {
+    /// Share of the listed labels that are wrong.
+    pub precision: f64,
+    /// Share of all wrong labels that are listed.
+    pub recall: f64,
+}
+
+impl Expected {
+    /// Of the rows that are `listed`; nothing if there are none or no label is in doubt.
+    pub fn of(wrong_probability: &[f32], listed: impl Iterator<Item = usize>) -> Option<Self> {
+        let (mut rows, mut found) = (0usize, 0.0);
+        for row in listed {
+            rows += 1;
+            found += f64::from(*wrong_probability.get(row)?);
+        }
+        let wrong: f64 = wrong_probability.iter().map(|&p| f64::from(p)).sum();
+        (rows > 0 && wrong > 0.0).then(|| Expected { precision: found / rows as f64, recall: found / wrong })
+    }
+}
+
 /// All suspects: the training rows where another class is more likely than the given one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Suspects {
@@ -35,6 +57,9 @@ pub struct Suspects {
     pub precision: Option<f64>,
     /// Share of the truly wrong labels that are among them, where that is known.
     pub recall: Option<f64>,
+    /// The same two as the models expect them, where the noise in the labels was estimated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
     /// The most suspicious.
     pub top: Vec<Suspect>,
 }
@@ -56,9 +81,10 @@ impl Suspects {
             suggested_label: rows.name(rows.rival[at]).into(),
             margin: rows.margin[at],
         });
+        let expected = Expected::of(&rows.wrong_probability, suspects.iter().copied());
         let (count, top) = (suspects.len(), top.collect());
         let withheld = rows.evidence().is_some_and(|evidence| evidence.tells_nothing());
-        Suspects { count, withheld, share: count as f64 / rows.len() as f64, precision, recall, top }
+        Suspects { count, withheld, share: count as f64 / rows.len() as f64, precision, recall, expected, top }
     }
 }
 

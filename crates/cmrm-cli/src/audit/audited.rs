@@ -2,15 +2,18 @@
 
 use std::path::PathBuf;
 
+use cmrm::Matrix;
 use cmrm::audit::{Audit, Evidence};
+use cmrm::noise_model::NoiseModel;
 use cmrm_data::files::text::printable_value;
 use cmrm_data::table::Values;
 use cmrm_data::{Column, Table};
-use cmrm_run::no_better_than_chance;
+use cmrm_run::summary::NoiseSummary;
+use cmrm_run::{Expected, WRONG_PROBABILITY, no_better_than_chance};
 use serde_json::{Value, json};
 
 use crate::data_file::tidy;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::verbs::audit::AuditArgs;
 
 /// Pairs of labels named on a terminal.
@@ -29,6 +32,8 @@ pub struct Audited {
     pub classes: Vec<String>,
     /// Further columns, by name.
     pub more: Vec<(&'static str, Vec<f64>)>,
+    /// How likely the labels are wrong, where that was estimated.
+    pub doubts: Option<Doubts>,
     /// The rows as they are in the data, where its columns are wanted too.
     pub data: Option<Table>,
     /// Whether the label is truly wrong, where that is known.
@@ -38,7 +43,53 @@ pub struct Audited {
     pub evidence: Option<Evidence>,
 }
 
+/// How likely labels are wrong.
+pub struct Doubts {
+    /// How many are.
+    pub noise: NoiseSummary,
+    /// How likely each is.
+    pub wrong_probability: Vec<f32>,
+}
+
+impl Doubts {
+    /// By probabilities of models that have not seen the rows.
+    pub fn estimate(probabilities: Matrix<'_, f32>, labels: &[u32]) -> Result<Self> {
+        let model = NoiseModel::estimate(probabilities, labels)?;
+        Ok(Doubts { noise: (&model).into(), wrong_probability: model.wrong_probabilities(probabilities, labels)? })
+    }
+
+    /// The rows that are most likely wrong, as many as are expected to be so with this precision.
+    fn listed(&self, precision: f64) -> Vec<bool> {
+        let of = |row: usize| self.wrong_probability[row];
+        let mut order: Vec<usize> = (0..self.wrong_probability.len()).collect();
+        order.sort_by(|&a, &b| of(b).total_cmp(&of(a)).then(a.cmp(&b)));
+        let mut listed = vec![false; order.len()];
+        let mut found = 0.0;
+        for (before, row) in order.into_iter().enumerate() {
+            found += f64::from(of(row));
+            if found < precision * (before + 1) as f64 {
+                break;
+            }
+            listed[row] = true;
+        }
+        listed
+    }
+}
+
 impl Audited {
+    /// Flags the rows that are most likely wrong instead, as many as are expected to be so with this precision.
+    pub fn with_precision(mut self, precision: f64) -> Result<Self> {
+        let Some(doubts) = &self.doubts else {
+            return Err(Failure::input(format!(
+                "{}: --precision needs an estimate of how many labels are wrong, which this audit has not; audit a run of a vote (the \
+                 models auto, forest, boosting and kernel), or data with --folds",
+                self.source.display()
+            )));
+        };
+        self.audit.flag(&self.labels, doubts.listed(precision))?;
+        Ok(self)
+    }
+
     /// Takes the flags of a model back that tells nothing of the labels, unless they are wanted all the same.
     pub fn guarded(mut self, flag_anyway: bool) -> Result<Self> {
         if self.tells_nothing() && !flag_anyway {
@@ -93,6 +144,9 @@ impl Audited {
         for (name, values) in &self.more {
             columns.push(Column::numeric(*name, order().map(|at| values[at]).collect()));
         }
+        if let Some(doubts) = &self.doubts {
+            columns.push(Column::numeric(WRONG_PROBABILITY, numbers(&doubts.wrong_probability)));
+        }
         columns.push(Column::numeric("rank", (0..self.rows.len()).map(|rank| rank as f64).collect()));
         let data = self.data.as_ref().map(|data| data.gather(&order().collect::<Vec<_>>())).transpose()?;
         for column in data.iter().flat_map(Table::columns) {
@@ -108,10 +162,17 @@ impl Audited {
 
     /// Estimated share of wrong labels, and what the estimate rests on.
     fn noise(&self) -> (f64, &'static str) {
-        match &self.audit.noise {
-            Some(noise) => (noise.rate(), "confident joint"),
-            None => (self.share(), "share of label issues"),
+        match (&self.doubts, &self.audit.noise) {
+            (Some(doubts), _) => (doubts.noise.rate, "noise model"),
+            (None, Some(noise)) => (noise.rate(), "confident joint"),
+            (None, None) => (self.share(), "share of label issues"),
         }
+    }
+
+    /// Precision and recall that the flags should have.
+    fn expected(&self) -> Option<Expected> {
+        let doubts = self.doubts.as_ref()?;
+        Expected::of(&doubts.wrong_probability, self.audit.issues().map(|row| row as usize))
     }
 
     /// Truly wrong labels among the issues, and issues among the truly wrong labels.
@@ -144,12 +205,16 @@ impl Audited {
             for (name, values) in &self.more {
                 row[*name] = values[at].into();
             }
+            if let Some(doubts) = &self.doubts {
+                row[WRONG_PROBABILITY] = tidy(doubts.wrong_probability[at]).into();
+            }
             row
         }).collect();
         let known = self.precision_and_recall();
         json!({
             "schema": "cmrm/audit/1", "source": self.source, "rows": self.rows.len(), "classes": self.classes,
             "issues": self.audit.issue_count(), "share": self.share(), "noise_rate": rate, "noise_rate_from": basis,
+            "noise_rate_interval": self.doubts.as_ref().map(|doubts| doubts.noise.interval), "expected": self.expected(),
             "precision": known.and_then(|known| known.0), "recall": known.and_then(|known| known.1),
             "warning": self.warning(args.flag_anyway), "pairs": pairs, "top": top, "out": args.out, "fail_above": args.fail_above, "failed": failed,
         })
@@ -161,7 +226,10 @@ impl Audited {
         // Without a confident joint the estimate is the share itself, which needs no second number.
         // One of a model that tells nothing means nothing.
         let noise = self.audit.noise.as_ref().filter(|_| !self.tells_nothing());
-        let estimate = noise.map(|noise| 100.0 * noise.rate());
+        let estimate = match &self.doubts {
+            Some(doubts) => Some(doubts.noise.words()),
+            None => noise.map(|noise| format!("estimated noise rate {:.1} % (confident joint)", 100.0 * noise.rate())),
+        };
         let mut text =
             self.warning(args.flag_anyway).map(|warning| format!("Warning: {warning}.\n\n")).unwrap_or_default();
         text += &format!(
@@ -170,8 +238,15 @@ impl Audited {
             self.audit.issue_count(),
             self.rows.len(),
             100.0 * self.share(),
-            estimate.map(|rate| format!("; estimated noise rate {rate:.1} % (confident joint)")).unwrap_or_default(),
+            estimate.map(|words| format!("; {words}")).unwrap_or_default(),
         );
+        if let Some(Expected { precision, recall }) = self.expected() {
+            text += &format!(
+                "expected: {:.1} % of these are indeed wrong, and they are {:.1} % of all wrong labels\n",
+                100.0 * precision,
+                100.0 * recall
+            );
+        }
         if let Some((Some(precision), Some(recall))) = self.precision_and_recall() {
             text += &format!(
                 "checked against known labels: precision {:.1} %, recall {:.1} %\n",

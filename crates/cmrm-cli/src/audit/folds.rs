@@ -9,7 +9,7 @@ use cmrm_data::write::NpyWriter;
 use cmrm_data::{Column, Features, LabelledRows};
 use cmrm_fit::{CrossFit, FitConfig};
 
-use super::Audited;
+use super::{Audited, Doubts};
 use crate::failure::Result;
 use crate::fold_progress::FoldProgress;
 use crate::load::load;
@@ -62,6 +62,8 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
     }
     let probabilities = Matrix::new(&fitted.probabilities, classes.len())?;
     let audit = rank(probabilities, labels, options)?;
+    let evidence = Evidence::of(probabilities, labels)?;
+    let doubts = if evidence.tells_nothing() { None } else { Some(Doubts::estimate(probabilities, labels)?) };
     let first_row = loaded.train.features.first_row();
     Ok(Audited {
         data: None,
@@ -72,9 +74,10 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
         labels: labels.clone(),
         classes: classes.clone(),
         more: Vec::new(),
+        doubts,
         wrong: cross_fit.known_wrong()?,
         source: config.data.clone().into(),
-        evidence: Some(Evidence::of(probabilities, labels)?),
+        evidence: Some(evidence),
     })
 }
 

@@ -5,7 +5,7 @@ mod folds;
 mod probabilities;
 mod record;
 
-pub use audited::Audited;
+pub use audited::{Audited, Doubts};
 pub use folds::{Folds, from_folds};
 pub use probabilities::from_probabilities;
 pub use record::from_run;

@@ -42,6 +42,7 @@ pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOption
         labels,
         classes,
         more,
+        doubts: None,
         data: None,
         wrong: None,
         source: path.to_owned(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use cmrm_run::names::MARGINS;
 use cmrm_run::{RunDir, TrainingRows};
 
-use super::Audited;
+use super::{Audited, Doubts};
 use crate::data_file::tidy;
 use crate::failure::{Failure, Result};
 
@@ -15,8 +15,12 @@ pub fn from_run(path: &Path) -> Result<Audited> {
     let record = run.read_rows(&info)?;
     let audit = record.audit().map_err(|error| Failure::input(format!("{}: {error}", run.file(MARGINS).display())))?;
     let evidence = record.evidence();
-    let TrainingRows { rows, ids, files, classes, labels, mean_margin, weight, wrong, .. } = record;
+    let TrainingRows { rows, ids, files, classes, labels, mean_margin, weight, wrong, wrong_probability, .. } = record;
     let column = |name, values: Vec<f32>| (name, values.into_iter().map(tidy).collect());
     let more = vec![column("mean_margin", mean_margin), column("weight", weight)];
-    Ok(Audited { audit, rows, ids, files, labels, classes, more, data: None, wrong, source: path.to_owned(), evidence })
+    let estimated = !wrong_probability.is_empty();
+    let noise = if estimated { run.read_summary()?.noise } else { None };
+    let doubts = noise.map(|noise| Doubts { noise, wrong_probability });
+    let source = path.to_owned();
+    Ok(Audited { audit, rows, ids, files, labels, classes, more, doubts, data: None, wrong, source, evidence })
 }

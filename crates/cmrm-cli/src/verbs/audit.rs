@@ -51,6 +51,9 @@ pub struct AuditArgs {
     /// Number of suspects to show.
     #[arg(long, default_value_t = 10)]
     pub top: usize,
+    /// Flag the labels that are most likely wrong, as many as are expected to be so with this precision.
+    #[arg(long, value_name = "SHARE")]
+    pub precision: Option<f64>,
     /// Exit with code 1 if the share of suspects exceeds this.
     #[arg(long, value_name = "SHARE")]
     pub fail_above: Option<f64>,
@@ -73,7 +76,13 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
     if let Some(share) = args.fail_above.filter(|share| !(0.0..=1.0).contains(share)) {
         return Err(Failure::input(format!("--fail-above {share}: expected a share from 0 to 1")));
     }
-    let (audited, out) = audit(args, terminal)?;
+    if let Some(share) = args.precision.filter(|share| !(0.0..=1.0).contains(share)) {
+        return Err(Failure::input(format!("--precision {share}: expected a share from 0 to 1, such as 0.9")));
+    }
+    let (mut audited, out) = audit(args, terminal)?;
+    if let Some(precision) = args.precision {
+        audited = audited.with_precision(precision)?;
+    }
     let audited = audited.guarded(args.flag_anyway)?;
     if let Some(out) = out {
         out.write_table_for_people(&audited.table()?)?;

@@ -139,7 +139,7 @@ fn evaluate_arm(
 ) -> Result<ArmEvaluation> {
     let classes = &fitted.info.classes;
     let report = if has_calibration(fitted, name) {
-        let predictor = calibrate(fitted, name, args.coverage, args.score.score, terminal)?;
+        let predictor = calibrate(fitted, name, args.coverage, args.score, terminal)?;
         Some(conformal::evaluate(&predictor.predict(probabilities, &[])?, labels)?)
     } else {
         terminal.say(format!("note: no prediction sets for the arm {name}: the run kept no calibration rows"));

@@ -60,7 +60,7 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
     let (arm, _) = fitted.arms.first().ok_or_else(|| Failure::internal("the run has no arm"))?;
     let sets = match args.coverage {
         None => None,
-        Some(coverage) => Some(calibrate(&fitted, arm, coverage, args.score.score, terminal)?),
+        Some(coverage) => Some(calibrate(&fitted, arm, coverage, args.score, terminal)?),
     };
     let read = known::completed(&args.read, &args.data, &args.run, Some(fitted.preprocess.expected()))?;
     let mut rows = NewRows::open(&args.data, &read, &fitted.preprocess, terminal)?;

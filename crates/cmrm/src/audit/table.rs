@@ -42,10 +42,21 @@ impl Audit {
 
     /// Takes all flags back, of an audit of these labels; scores and ranks stay.
     pub fn flag_none(&mut self, labels: &[u32]) -> Result<()> {
+        self.flag(labels, vec![false; self.rows()])
+    }
+
+    /// Flags these rows of an audit of these labels and no others; scores and ranks stay. What is suggested for a flagged row is what the
+    /// model predicts; a row whose label it predicts is never flagged.
+    pub fn flag(&mut self, labels: &[u32], rows: Vec<bool>) -> Result<()> {
         check_length("labels against rows of the audit", self.rows(), labels.len())?;
+        check_length("flags against rows of the audit", self.rows(), rows.len())?;
         check_labels(labels, self.suggestions.classes())?;
-        self.is_label_issue.fill(false);
-        self.suggested_label.copy_from_slice(labels);
+        self.is_label_issue = rows;
+        for (row, &label) in labels.iter().enumerate() {
+            let predicted = self.predicted_label[row];
+            self.is_label_issue[row] &= predicted != label;
+            self.suggested_label[row] = if self.is_label_issue[row] { predicted } else { label };
+        }
         let groups = Groups::new(labels, self.suggestions.classes());
         self.suggestions = PairCounts::count(&groups, labels, None);
         Ok(())

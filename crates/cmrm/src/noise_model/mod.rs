@@ -21,4 +21,5 @@ mod shape;
 mod transition;
 
 pub use estimate::NoiseModel;
+pub use posterior::wrong_probabilities;
 pub use transition::Transition;

@@ -39,8 +39,11 @@ impl NoiseModel {
 
     /// The probability that each row's label is wrong.
     pub fn wrong_probabilities(&self, observed: Matrix<'_, f32>, labels: &[u32]) -> Result<Vec<f32>> {
-        let posteriors = self.posteriors(observed, labels)?;
-        let rows = posteriors.chunks_exact(observed.columns()).zip(labels);
-        Ok(rows.map(|(row, &label)| 1.0 - row[label as usize]).collect())
+        Ok(wrong_probabilities(&self.posteriors(observed, labels)?, labels, observed.columns()))
     }
+}
+
+/// The same from [`NoiseModel::posteriors`] of these labels.
+pub fn wrong_probabilities(posteriors: &[f32], labels: &[u32], classes: usize) -> Vec<f32> {
+    posteriors.chunks_exact(classes).zip(labels).map(|(row, &label)| 1.0 - row[label as usize]).collect()
 }
