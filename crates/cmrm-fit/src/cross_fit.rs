@@ -126,14 +126,14 @@ impl<'a> CrossFit<'a> {
         let outcome = fit.run(&mut *observer.training())?;
         observer.fold(fold);
         let Some((held_out, _)) = &outcome.rows.test else { return Ok(Vec::new()) };
-        let mut places = held.iter();
-        outcome.envelope_arm()?.model.each_probabilities(held_out.x()?, &Stop::default(), |block| {
-            let width = block.columns();
-            let mut probabilities = probabilities.lock().unwrap_or_else(PoisonError::into_inner);
-            for (found, &row) in block.iter_rows().zip(places.by_ref()) {
-                probabilities[row * width..(row + 1) * width].copy_from_slice(found);
-            }
-        })?;
+        // Of observed labels: an audit looks for what they owe to noise.
+        let model = &outcome.envelope_arm()?.model;
+        let found = model.observed_probabilities(held_out.x()?, &Stop::default())?;
+        let width = model.classes();
+        let mut probabilities = probabilities.lock().unwrap_or_else(PoisonError::into_inner);
+        for (found, row) in found.chunks_exact(width).zip(held) {
+            probabilities[row * width..(row + 1) * width].copy_from_slice(found);
+        }
         Ok(in_words(&notes))
     }
 

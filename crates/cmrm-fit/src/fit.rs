@@ -6,8 +6,8 @@ use cmrm::Matrix;
 use cmrm::noise_model::{NoiseModel, wrong_probabilities};
 use cmrm_run::TrainingRows;
 use cmrm_run::summary::MemberSummary;
-use cmrm_train::Stop;
 use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
+use cmrm_train::{Predictor, Stop};
 
 use crate::arms::arms;
 use crate::config::FitConfig;
@@ -118,7 +118,7 @@ impl Fit {
     /// be among them, the weights that the last one learned from the training rows with, and what its learners are worth.
     pub fn finish_vote(
         self,
-        arms: Vec<FittedArm>,
+        mut arms: Vec<FittedArm>,
         base: &[f32],
         weight: Vec<f32>,
         members: Vec<MemberSummary>,
@@ -138,9 +138,22 @@ impl Fit {
             let model = NoiseModel::estimate(base, labels)?;
             let posteriors = model.posteriors(base, labels)?;
             training_rows.wrong_probability = wrong_probabilities(&posteriors, labels, base.columns());
+            if let Some(arm) = arms.last_mut()
+                && let Predictor::Vote(vote) = &arm.model
+            {
+                arm.model = vote.clone().corrected(model.clone())?.into();
+            }
             noise = Some(Noise { model, posteriors });
         }
-        Ok(FitOutcome { config: self.config, rows: self.rows, arms, members, history: Vec::new(), noise, training_rows })
+        Ok(FitOutcome {
+            config: self.config,
+            rows: self.rows,
+            arms,
+            members,
+            history: Vec::new(),
+            noise,
+            training_rows,
+        })
     }
 
     /// Checks the memory, decides the penalty and trains to the end. If `observer` ends the training early, that is an error:

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cmrm::Matrix;
 use cmrm::noise_model::NoiseModel;
 use cmrm_data::{Dataset, Fingerprint};
 use cmrm_run::names::{MARGINS, PREPROCESS};
@@ -12,6 +13,7 @@ use cmrm_train::{Predictor, Stop};
 
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
+use crate::part::Part;
 use crate::prepare::Prepared;
 
 /// One arm of a fit that has run.
@@ -41,6 +43,13 @@ pub struct Noise {
     pub model: NoiseModel,
     /// How likely each class is the true one of each training row, `[rows, classes]`.
     pub posteriors: Vec<f32>,
+}
+
+impl Noise {
+    /// Probabilities of true classes from those of the observed labels of `train`.
+    fn of_clean_labels(&self, observed: &[f32], train: &Part) -> Result<Vec<f32>> {
+        Ok(self.model.clean_probabilities(Matrix::new(observed, train.data.classes.len())?)?)
+    }
 }
 
 /// A fit that has run. [`FitOutcome::summary`] judges the arms, [`FitOutcome::suspects`] shows the rows whose labels look
@@ -84,7 +93,14 @@ impl FitOutcome {
             }
             Some(out_of_sample) => {
                 let clean = self.noise.as_ref().map(|noise| noise.posteriors.clone());
-                (&train.data, out_of_sample.clone(), clean)
+                // As the arm will say it of new rows.
+                let said = match &arm.model {
+                    Predictor::Vote(vote) if vote.noise().is_some() => {
+                        self.noise.as_ref().map(|noise| noise.of_clean_labels(out_of_sample, train)).transpose()?
+                    }
+                    _ => None,
+                };
+                (&train.data, said.unwrap_or_else(|| out_of_sample.clone()), clean)
             }
             None => return Ok(None),
         };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use cmrm::Matrix;
-use cmrm::conformal::{self, ConformalConfig};
+use cmrm::conformal::{self, Conformal, ConformalConfig, PredictionSets};
 use cmrm::metric::{predicted_classes, wilson};
 use cmrm_data::Dataset;
 use cmrm_run::judge::{LEVEL, compare, mean_interval, measure};
@@ -24,20 +24,30 @@ impl FitOutcome {
         for arm in &self.arms {
             let (mut metrics, mut sets, mut corrected_sets) = (Vec::new(), None, None);
             if let Some(test) = test {
-                let probabilities = match &arm.out_of_sample {
-                    Some(out_of_sample) if labels == Labels::ObservedOutOfSample => Cow::Borrowed(out_of_sample),
-                    _ => Cow::Owned(arm.model.probabilities(test.x()?, &Stop::default())?),
+                let (x, stop) = (test.x()?, Stop::default());
+                // Judged by labels with noise in them, probabilities are to speak of such labels.
+                let probabilities = match (labels, &arm.out_of_sample) {
+                    (Labels::ObservedOutOfSample, Some(out_of_sample)) => Cow::Borrowed(out_of_sample),
+                    (Labels::Observed, _) => Cow::Owned(arm.model.observed_probabilities(x, &stop)?),
+                    _ => Cow::Owned(arm.model.probabilities(x, &stop)?),
                 };
                 let probabilities = Matrix::new(&probabilities, test.classes.len())?;
                 metrics = measure(probabilities, &test.labels, config.seed)?;
                 predictions.push(predicted_classes(probabilities)?);
                 // Not for the rows that would calibrate.
                 if !matches!(labels, Labels::ObservedValidation | Labels::ObservedOutOfSample)
-                    && let Some(calibration) = self.calibration(arm, &Stop::default())?
+                    && let Some(calibration) = self.calibration(arm, &stop)?
                 {
-                    let judge = |of| self.prediction_sets(&calibration, of, probabilities, test);
-                    sets = Some(judge(CalibratedFor::Observed)?);
-                    corrected_sets = calibration.clean.is_some().then(|| judge(CalibratedFor::Corrected)).transpose()?;
+                    let said = arm.model.probabilities(x, &stop)?;
+                    let said = Matrix::new(&said, test.classes.len())?;
+                    sets = Some(self.observed_sets(&calibration, said, test)?);
+                    if let Some(noise) = &self.noise {
+                        let of_rows = match labels {
+                            Labels::Observed => Some(noise.model.posteriors(probabilities, &test.labels)?),
+                            _ => None,
+                        };
+                        corrected_sets = Some(self.corrected_sets(&calibration, said, test, of_rows)?);
+                    }
                 }
             }
             arms.push(ArmSummary { name: arm.name.clone(), epoch: arm.epoch, metrics, sets, corrected_sets });
@@ -84,30 +94,49 @@ impl FitOutcome {
         })
     }
 
-    /// Sets for the judged rows.
-    fn prediction_sets(
+    /// Sets for observed labels, judged by the rows' own.
+    fn observed_sets(&self, calibration: &Calibration, said: Matrix<'_, f32>, test: &Dataset) -> Result<SetSummary> {
+        let sets = calibration.predictor(&conformal()?, CalibratedFor::Observed)?.predict(said, &[])?;
+        self.judge_sets(&sets, test)
+    }
+
+    /// Sets for true classes, judged by the rows' labels or, where those may be wrong, by how likely each class is the true one.
+    fn corrected_sets(
         &self,
         calibration: &Calibration,
-        calibrated_for: CalibratedFor,
-        probabilities: Matrix<'_, f32>,
+        said: Matrix<'_, f32>,
         test: &Dataset,
+        posteriors: Option<Vec<f32>>,
     ) -> Result<SetSummary> {
-        let config = ConformalConfig::default();
-        let wanted = config.coverage;
-        let conformal = config.validate()?;
-        let predictor = calibration.predictor(&conformal, calibrated_for)?;
-        let sets = predictor.predict(probabilities, &[])?;
-        let report = conformal::evaluate(&sets, &test.labels)?;
+        let sets = calibration.predictor(&conformal()?, CalibratedFor::Corrected)?.predict(said, &[])?;
+        let mut judged = self.judge_sets(&sets, test)?;
+        if let Some(posteriors) = posteriors {
+            let rows = posteriors.chunks_exact(test.classes.len()).zip(sets.iter());
+            let held = rows.map(|(row, set)| set.iter().map(|&class| f64::from(row[class as usize])).sum());
+            let held: Vec<f64> = held.collect();
+            let interval = mean_interval(&held, (0.0, 1.0), self.config.seed)?;
+            judged.coverage = held.iter().sum::<f64>() / held.len() as f64;
+            judged.coverage_interval = [interval.low, interval.high];
+        }
+        Ok(judged)
+    }
+
+    fn judge_sets(&self, sets: &PredictionSets, test: &Dataset) -> Result<SetSummary> {
+        let report = conformal::evaluate(sets, &test.labels)?;
         let covered = (0..test.len()).filter(|&row| sets.contains(row, test.labels[row])).count();
         let coverage = wilson(covered, test.len(), LEVEL)?;
         let sizes: Vec<f64> = sets.sizes().map(|size| size as f64).collect();
         let size = mean_interval(&sizes, (0.0, test.classes.len() as f64), self.config.seed)?;
         Ok(SetSummary {
-            wanted,
+            wanted: ConformalConfig::default().coverage,
             coverage: report.coverage,
             coverage_interval: [coverage.low, coverage.high],
             mean_size: report.mean_size,
             size_interval: [size.low, size.high],
         })
     }
+}
+
+fn conformal() -> Result<Conformal> {
+    Ok(ConformalConfig::default().validate()?)
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::BASE;
 use crate::judge::{Difference, Measured};
-use cmrm::noise_model::NoiseModel;
 use crate::suspects::Suspects;
+use cmrm::noise_model::NoiseModel;
 
 /// Which labels the arms were judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +146,10 @@ impl NoiseSummary {
     /// In words.
     pub fn words(&self) -> String {
         let [low, high] = self.interval.map(|share| 100.0 * share);
-        format!("{:.1} % of the labels are wrong by estimate (90 % interval {low:.1} to {high:.1} %)", 100.0 * self.rate)
+        format!(
+            "{:.1} % of the labels are wrong by estimate (90 % interval {low:.1} to {high:.1} %)",
+            100.0 * self.rate
+        )
     }
 }
 

@@ -12,6 +12,7 @@ pub use member::Member;
 pub use predictor::Predictor;
 
 use cmrm::error::check_parameter;
+use cmrm::noise_model::NoiseModel;
 use cmrm::{Matrix, OwnedRows, Rows};
 
 use crate::error::Result;
@@ -28,6 +29,7 @@ pub struct Vote {
     inputs: usize,
     classes: usize,
     voters: Vec<Voter>,
+    noise: Option<NoiseModel>,
 }
 
 /// One learner of a vote.
@@ -69,7 +71,20 @@ impl Vote {
                 return Err(cmrm::Error::non_finite("scale", 0, at, f64::from(scales[at])).into());
             }
         }
-        Ok(Vote { inputs, classes, voters })
+        Ok(Vote { inputs, classes, voters, noise: None })
+    }
+
+    /// The same vote, whose probabilities are those of true classes by this model of the noise in the labels that it learned from.
+    pub fn corrected(self, noise: NoiseModel) -> Result<Self> {
+        cmrm::error::check_length("classes of the noise model", self.classes, noise.transition.classes())?;
+        let sharp = noise.sharpness > 0.0 && noise.sharpness.is_finite();
+        check_parameter("sharpness of the noise model", noise.sharpness, sharp, "a finite positive number")?;
+        Ok(Vote { noise: Some(noise), ..self })
+    }
+
+    /// The noise that probabilities are corrected for.
+    pub fn noise(&self) -> Option<&NoiseModel> {
+        self.noise.as_ref()
     }
 
     /// Number of features.
@@ -87,8 +102,28 @@ impl Vote {
         &self.voters
     }
 
-    /// Hands the probabilities of the rows to `take`, some rows at a time and in order.
+    /// Hands the probabilities of the rows to `take`, some rows at a time and in order: those of true classes if the vote is
+    /// [`Vote::corrected`], else those of observed labels.
     pub fn each_probabilities<'x>(
+        &self,
+        x: impl Into<Rows<'x, f32>>,
+        stop: &Stop,
+        mut take: impl FnMut(Matrix<'_, f32>),
+    ) -> Result<()> {
+        let Some(noise) = &self.noise else { return self.each_observed_probabilities(x, stop, take) };
+        let mut outcome = Ok(());
+        self.each_observed_probabilities(x, stop, |observed| {
+            let clean = noise.clean_probabilities(observed);
+            match clean.as_ref().map_err(Clone::clone).and_then(|clean| Matrix::new(clean, self.classes)) {
+                Ok(clean) => take(clean),
+                Err(error) => outcome = Err(error),
+            }
+        })?;
+        Ok(outcome?)
+    }
+
+    /// The same for the labels that the vote learned from, wrong ones among them.
+    pub fn each_observed_probabilities<'x>(
         &self,
         x: impl Into<Rows<'x, f32>>,
         stop: &Stop,

@@ -71,6 +71,20 @@ impl Predictor {
         }
     }
 
+    /// Probabilities of the labels that the model learned from, wrong ones among them: the same as [`Predictor::probabilities`],
+    /// unless that of a vote are corrected for the noise.
+    pub fn observed_probabilities<'x>(&self, x: impl Into<Rows<'x, f32>>, stop: &Stop) -> Result<Vec<f32>> {
+        let x = x.into();
+        match self {
+            Predictor::Network(_) => self.probabilities(x, stop),
+            Predictor::Vote(vote) => {
+                let mut values = Vec::with_capacity(x.rows() * vote.classes());
+                vote.each_observed_probabilities(x, stop, |chunk| values.extend_from_slice(chunk.values()))?;
+                Ok(values)
+            }
+        }
+    }
+
     /// Scaled logits, `[rows, classes]`; of a vote the logarithms of its probabilities.
     pub fn logits<'x>(&self, x: impl Into<Rows<'x, f32>>, stop: &Stop) -> Result<Vec<f32>> {
         match self {

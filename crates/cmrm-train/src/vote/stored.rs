@@ -1,6 +1,7 @@
 //! A vote as the bytes of a safetensors file, and back.
 
 use cmrm::error::check_parameter;
+use cmrm::noise_model::NoiseModel;
 use serde::{Deserialize, Serialize};
 
 use super::{Calibration, Member, Vote, Voter};
@@ -13,8 +14,9 @@ use crate::trees::{Boosting, Forest};
 
 /// What the file holds.
 const KIND: &str = "vote";
-/// Version of the file; a reader refuses any other.
-const FORMAT: u32 = 2;
+/// Version of the file; a reader refuses any other but the one before, which had no noise.
+const FORMAT: u32 = 3;
+const FORMAT_BEFORE: u32 = 2;
 /// Most members that a file may have.
 const MOST_MEMBERS: usize = 10_000;
 
@@ -24,6 +26,8 @@ struct Header {
     kind: String,
     format: u32,
     voters: Vec<VoterHeader>,
+    #[serde(default)]
+    noise: Option<NoiseModel>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -70,7 +74,7 @@ impl Vote {
             let scaled = voter.scales.is_some();
             voters.push(VoterHeader { name: name.clone(), share: *share, scaled, calibration: *calibration, copies });
         }
-        file.to_bytes(&Header { kind: KIND.into(), format: FORMAT, voters })
+        file.to_bytes(&Header { kind: KIND.into(), format: FORMAT, voters, noise: self.noise.clone() })
     }
 
     /// Whether the bytes are those of a vote rather than of a single network.
@@ -80,7 +84,8 @@ impl Vote {
 
     /// Reads the file of a vote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        TensorFile::header::<Stamp>(bytes)?.check(KIND, FORMAT)?;
+        let stamp = TensorFile::header::<Stamp>(bytes)?;
+        stamp.check(KIND, if stamp.format == FORMAT_BEFORE { FORMAT_BEFORE } else { FORMAT })?;
         let (header, file): (Header, _) = TensorFile::from_bytes(bytes)?;
         let members = header.voters.iter().map(|voter| voter.copies.len()).sum::<usize>();
         let bounded = (1..=MOST_MEMBERS).contains(&members) && header.voters.len() <= MOST_MEMBERS;
@@ -93,7 +98,11 @@ impl Vote {
             let scales = if scaled { Some(file.take(&scales_name(v))?.0) } else { None };
             voters.push(Voter { name, share, scales, copies, calibration });
         }
-        Vote::new(voters)
+        let vote = Vote::new(voters)?;
+        match header.noise {
+            Some(noise) => vote.corrected(noise),
+            None => Ok(vote),
+        }
     }
 }
 
