@@ -1,13 +1,16 @@
 //! Prediction sets.
 
 use cmrm::Matrix;
-use cmrm::conformal::{ConformalConfig, EmptySets, ScoreKind, SetPredictor as Predictor, ThresholdKind, draw_uniforms};
+use cmrm::conformal::{
+    Conformal, ConformalConfig, EmptySets, ScoreKind, SetPredictor as Predictor, ThresholdKind, draw_uniforms,
+};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::arrays::{Floats, matrix, not_contiguous, slice};
 use crate::audit::named;
 use crate::errors::{detached, refuse};
+use crate::noise_model::Said;
 
 /// Which classes are in the set of each row.
 pub fn mask<'py, T: Copy + Into<f64> + Sync>(
@@ -48,12 +51,14 @@ fn uniforms(score: ScoreKind, rows: usize, seed: u64) -> Vec<f64> {
 
 /// Thresholds from probabilities and labels of rows that the model was not trained on.
 #[pyfunction]
+#[pyo3(signature = (probabilities, labels, options, seed, noise=None))]
 pub fn calibrate_sets<'py>(
     py: Python<'py>,
     probabilities: Floats<'py>,
     labels: PyReadonlyArray1<'py, u32>,
     options: Options,
     seed: u64,
+    noise: Option<Said<'py>>,
 ) -> PyResult<SetPredictor> {
     let config = ConformalConfig {
         coverage: options.coverage,
@@ -67,16 +72,26 @@ pub fn calibrate_sets<'py>(
     let conformal = config.validate().map_err(refuse)?;
     let uniforms = uniforms(score, labels.len(), seed);
     let predictor = match &probabilities {
-        Floats::Single(array) => {
-            let rows = matrix(array)?;
-            detached(py, || conformal.calibrate(rows, labels, &uniforms))
-        }
-        Floats::Double(array) => {
-            let rows = matrix(array)?;
-            detached(py, || conformal.calibrate(rows, labels, &uniforms))
-        }
+        Floats::Single(array) => calibrated(py, &conformal, matrix(array)?, labels, &uniforms, noise.as_ref()),
+        Floats::Double(array) => calibrated(py, &conformal, matrix(array)?, labels, &uniforms, noise.as_ref()),
     }?;
     Ok(SetPredictor(predictor))
+}
+
+fn calibrated<T: Copy + Into<f64> + Sync>(
+    py: Python<'_>,
+    conformal: &Conformal,
+    rows: Matrix<'_, T>,
+    labels: &[u32],
+    uniforms: &[f64],
+    noise: Option<&Said<'_>>,
+) -> PyResult<Predictor> {
+    let Some(noise) = noise else { return detached(py, || conformal.calibrate(rows, labels, uniforms)) };
+    let transition = noise.transition(rows.columns())?;
+    detached(py, || {
+        let weights = transition.unbiased_weights(labels)?;
+        conformal.calibrate_corrected(rows, Matrix::new(&weights, rows.columns())?, uniforms)
+    })
 }
 
 #[pymethods]

@@ -12,6 +12,7 @@ use crate::arrays::slice;
 use crate::errors::{detached_on, refuse};
 use crate::features::Given;
 use crate::fitted::Fitted;
+use crate::noise_model;
 use crate::row_views::RowViews;
 use crate::watch::Watch;
 
@@ -96,7 +97,7 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
     let (config, loaded, tell) = (task.config()?, task.loaded()?, task.tell(py));
     let labels = slice(&task.labels)?;
     let (keep, flag_anyway) = (task.keep_data, task.flag_anyway);
-    let (fitted, views, understood, members, [notes, warnings]) = detached_on(py, task.threads, move |stop| {
+    let (fitted, views, understood, members, noise, [notes, warnings]) = detached_on(py, task.threads, move |stop| {
         let fit = Fit::new(&config, &loaded, stop).map_err(refuse)?;
         let mut watch = Watch::new(stop, tell);
         let outcome = if fit.config().is_vote() { fit.run_vote(&mut watch) } else { fit.run(&mut watch) };
@@ -116,7 +117,8 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
         let words = [outcome.rows.notes.clone(), warnings];
         let members = outcome.members.clone();
         let columns = outcome.rows.columns.clone();
-        Ok((Fitted::new(outcome, calibration, keep.then_some(loaded.train)), views, columns, members, words))
+        let noise = outcome.noise.as_ref().map(|noise| noise.model.clone());
+        Ok((Fitted::new(outcome, calibration, keep.then_some(loaded.train)), views, columns, members, noise, words))
     })?;
     let columns = views.columns(py)?;
     let worth = |member: MemberSummary| {
@@ -128,6 +130,7 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
         PyResult::Ok(worth)
     };
     columns.set_item("members", members.into_iter().map(worth).collect::<PyResult<Vec<_>>>()?)?;
+    columns.set_item("noise", noise.map(|noise| noise_model::summary(py, &noise)).transpose()?)?;
     // As JSON, which Python's side reads.
     let understood = understood.map(|summary| serde_json::to_string(&summary.columns)).transpose();
     columns.set_item("columns", understood.map_err(|error| refuse(error.to_string()))?)?;

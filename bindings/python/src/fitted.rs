@@ -5,7 +5,7 @@ use cmrm::conformal::{ConformalConfig, ScoreKind};
 use cmrm_data::Input;
 use cmrm_data::preprocess::Preprocess;
 use cmrm_fit::{FitConfig, FitOutcome};
-use cmrm_run::Calibration;
+use cmrm_run::{CalibratedFor, Calibration};
 use cmrm_train::train::Waypoint;
 use cmrm_train::{Predictor, Stop};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -43,8 +43,11 @@ type Stored<'py> = (
     String,
     Vec<String>,
     Vec<(String, Bound<'py, PyBytes>)>,
-    Option<(Numbers<'py>, Bound<'py, PyArray1<u32>>)>,
+    Option<(Numbers<'py>, Bound<'py, PyArray1<u32>>, Option<Numbers<'py>>)>,
 );
+
+/// Probabilities, labels and what is known of true classes.
+type StoredCalibration<'a> = (PyReadonlyArray2<'a, f32>, PyReadonlyArray1<'a, u32>, Option<PyReadonlyArray2<'a, f32>>);
 
 impl Fitted {
     /// Of a fit that has run. With its rows, a report can be made.
@@ -101,12 +104,14 @@ impl Fitted {
     }
 
     /// Prediction sets of probabilities, calibrated on the rows that were kept for that: which classes are in each.
+    #[pyo3(signature = (probabilities, coverage, score, calibrated_for=None))]
     fn sets<'py>(
         &self,
         py: Python<'py>,
         probabilities: PyReadonlyArray2<'py, f32>,
         coverage: f64,
         score: &str,
+        calibrated_for: Option<&str>,
     ) -> PyResult<Bound<'py, PyArray2<bool>>> {
         let calibration = self.calibration.as_ref().ok_or_else(|| {
             refuse(
@@ -116,9 +121,12 @@ impl Fitted {
         })?;
         let score = named::<ScoreKind>("score", score)?;
         let conformal = ConformalConfig { coverage, score, ..ConformalConfig::default() }.validate().map_err(refuse)?;
-        let held = calibration.matrix().map_err(refuse)?;
+        let calibrated_for = match calibrated_for {
+            None => calibration.usual(),
+            Some(name) => named::<CalibratedFor>("calibration", name)?,
+        };
         let new = matrix(&probabilities)?;
-        let predictor = detached(py, || conformal.calibrate(held, &calibration.labels, &[]))?;
+        let predictor = detached(py, || calibration.predictor(&conformal, calibrated_for))?;
         mask(py, &predictor, new, 0)
     }
 
@@ -162,9 +170,10 @@ impl Fitted {
             .map(|(name, model)| Ok((name.clone(), PyBytes::new(py, &model.to_bytes().map_err(refuse)?))));
         let calibration = match &this.calibration {
             None => None,
-            Some(Calibration { probabilities, labels, classes }) => {
-                let held = probabilities.clone().into_pyarray(py).reshape([labels.len(), *classes])?;
-                Some((held, labels.clone().into_pyarray(py)))
+            Some(Calibration { probabilities, labels, classes, clean }) => {
+                let of_rows = |values: &Vec<f32>| values.clone().into_pyarray(py).reshape([labels.len(), *classes]);
+                let clean = clean.as_ref().map(of_rows).transpose()?;
+                Some((of_rows(probabilities)?, labels.clone().into_pyarray(py), clean))
             }
         };
         let stored = (
@@ -184,7 +193,7 @@ impl Fitted {
         preprocess: &str,
         classes: Vec<String>,
         models: Vec<(String, Vec<u8>)>,
-        calibration: Option<(PyReadonlyArray2<'_, f32>, PyReadonlyArray1<'_, u32>)>,
+        calibration: Option<StoredCalibration<'_>>,
     ) -> PyResult<Self> {
         let preprocess = Preprocess::from_json(preprocess).map_err(refuse)?;
         let mut arms = Vec::with_capacity(models.len());
@@ -202,10 +211,11 @@ impl Fitted {
         }
         let calibration = match calibration {
             None => None,
-            Some((held, labels)) => Some(Calibration {
+            Some((held, labels, clean)) => Some(Calibration {
                 probabilities: matrix(&held)?.values().to_vec(),
                 labels: slice(&labels)?.to_vec(),
                 classes: classes.len(),
+                clean: clean.as_ref().map(|clean| Ok::<_, PyErr>(matrix(clean)?.values().to_vec())).transpose()?,
             }),
         };
         let config = FitConfig::from_toml(config).map_err(refuse)?;

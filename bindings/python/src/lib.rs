@@ -14,6 +14,7 @@ mod features;
 mod fit;
 mod fitted;
 mod noise;
+mod noise_model;
 mod report;
 mod row_views;
 mod search;
@@ -42,6 +43,8 @@ mod _native {
     use super::fitted::Fitted;
     #[pymodule_export]
     use super::noise::make_noise;
+    #[pymodule_export]
+    use super::noise_model::estimate_noise;
     #[pymodule_export]
     use super::search::search_settings;
     #[pymodule_export]

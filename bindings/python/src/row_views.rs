@@ -1,5 +1,6 @@
 //! What a training saw of the rows that were handed to it.
 
+use cmrm::Matrix;
 use cmrm::audit::{Audit, MarginOptions, rank_confidences, rank_margins};
 use cmrm::scores::strongest_other;
 use cmrm_fit::{FitOutcome, Loaded};
@@ -18,6 +19,8 @@ pub struct RowViews {
     trained_on: Vec<bool>,
     /// `[rows, classes]`.
     out_of_sample: Option<Vec<f32>>,
+    /// How likely each label is wrong, where the noise was estimated.
+    wrong_probability: Option<Vec<f32>>,
     classes: usize,
 }
 
@@ -31,6 +34,7 @@ impl RowViews {
         let (mut weight, mut trained_on) = (vec![1.0; rows], vec![false; rows]);
         let envelope = outcome.envelope_arm()?;
         let record = &outcome.training_rows;
+        let mut wrong_probability = outcome.noise.as_ref().map(|_| vec![0.0; rows]);
         let mut out_of_sample = envelope.out_of_sample.as_ref().map(|_| vec![0.0; rows * classes]);
         let of_row = |row: usize| row * classes..(row + 1) * classes;
         for (at, &row) in train.rows.iter().enumerate() {
@@ -38,6 +42,9 @@ impl RowViews {
             trained_on[row] = true;
             (margins[row], rivals[row]) = (record.margin[at], record.rival[at]);
             weight[row] = record.weight[at];
+            if let (Some(all), Some(&wrong)) = (&mut wrong_probability, record.wrong_probability.get(at)) {
+                all[row] = wrong;
+            }
             if let (Some(all), Some(judged)) = (&mut out_of_sample, &envelope.out_of_sample) {
                 all[of_row(row)].copy_from_slice(&judged[of_row(at)]);
             }
@@ -46,7 +53,12 @@ impl RowViews {
         if !others.is_empty() {
             let input = loaded.train.gather(&others)?;
             let rows = outcome.rows.preprocess.transform(&input.features)?;
-            let said = envelope.model.probabilities(rows.rows.view()?, stop)?;
+            let said = envelope.model.observed_probabilities(rows.rows.view()?, stop)?;
+            if let (Some(all), Some(noise)) = (&mut wrong_probability, &outcome.noise) {
+                let of_others: Vec<u32> = others.iter().map(|&row| labels[row]).collect();
+                let wrong = noise.model.wrong_probabilities(Matrix::new(&said, classes)?, &of_others)?;
+                others.iter().zip(wrong).for_each(|(&row, wrong)| all[row] = wrong);
+            }
             for (row, said) in others.into_iter().zip(said.chunks_exact(classes)) {
                 (margins[row], rivals[row]) = margin(said, labels[row] as usize);
                 // Rows that were not trained on are as new to the model as those trained on are to those that judge them.
@@ -64,7 +76,7 @@ impl RowViews {
                 rank_confidences(&confidences, &margins, &rivals, labels, classes, &options)?
             }
         };
-        Ok(RowViews { audit, weight, trained_on, out_of_sample, classes })
+        Ok(RowViews { audit, weight, trained_on, out_of_sample, wrong_probability, classes })
     }
 
     /// Takes all flags back, of the rows with these labels.
@@ -77,6 +89,7 @@ impl RowViews {
         let dict = columns(py, self.audit)?;
         dict.set_item("weight", self.weight.into_pyarray(py))?;
         let rows = self.trained_on.len();
+        dict.set_item("wrong_probability", self.wrong_probability.map(|wrong| wrong.into_pyarray(py)))?;
         dict.set_item("trained_on", self.trained_on.into_pyarray(py))?;
         let out_of_sample = self.out_of_sample.map(|all| all.into_pyarray(py).reshape([rows, self.classes]));
         dict.set_item("out_of_sample", out_of_sample.transpose()?)?;

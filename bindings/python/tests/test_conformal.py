@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+import cmrm
 from cmrm import conformal
 
 
@@ -61,3 +62,52 @@ def test_bad_input_is_refused():
         conformal.calibrate(probs, labels).predict(short)
     with pytest.raises(TypeError, match="boolean matrix"):
         conformal.evaluate(probs, labels)
+
+
+def observed(seed, rate, rows=4000, classes=5):
+    """True classes, observed ones, and what a good model says of the observed ones."""
+    generator = np.random.default_rng(seed)
+    truth = generator.integers(classes, size=rows)
+    logits = generator.normal(size=(rows, classes)) + 3 * np.eye(classes)[truth]
+    clean = np.exp(3 * logits)
+    clean /= clean.sum(axis=1, keepdims=True)
+    labels = cmrm.inject_noise(truth, f"symmetric:{rate}", seed=seed).labels
+    return truth, labels, (1 - rate) * clean + rate / (classes - 1) * (1 - clean)
+
+
+def test_noise_is_estimated():
+    truth, labels, probs = observed(1, 0.3)
+    found = cmrm.estimate_noise(labels, probs)
+    low, high = found.interval
+    assert abs(found.rate - 0.3) < 0.03 and low <= found.rate <= high and not found.by_pair
+    assert found.transition.shape == (5, 5) and np.allclose(found.transition.sum(axis=1), 1)
+    wrong = truth != labels
+    assert found.wrong_probability[wrong].mean() > 0.8 > 0.2 > found.wrong_probability[~wrong].mean()
+    assert np.allclose(found.clean_probabilities.sum(axis=1), 1, atol=1e-4)
+    names = np.array(list("abcde"))
+    assert cmrm.estimate_noise(names[labels], probs, classes=names).rate == found.rate
+    with pytest.raises(ValueError, match="labels"):
+        cmrm.estimate_noise(labels[1:], probs)
+
+
+@pytest.mark.parametrize("score", ["lac", "aps", "raps"])
+def test_sets_are_corrected_for_noise(score):
+    truth, labels, probs = observed(2, 0.3)
+    new_truth, _, new = observed(3, 0.3)
+    judge = lambda **noise: conformal.evaluate(  # noqa: E731
+        conformal.calibrate(probs, labels, score=score, **noise).predict(new), new_truth
+    )
+    plain, rate, matrix = judge(), judge(noise=0.3), judge(noise=0.3 / 4 + np.eye(5) * (0.7 - 0.3 / 4))
+    assert plain["coverage"] > 0.97 and plain["mean_size"] > 1.5 * rate["mean_size"]
+    assert 0.86 < rate["coverage"] < (0.94 if score == "lac" else 0.995)
+    assert rate == matrix
+
+
+def test_noise_that_cannot_be_undone_is_refused():
+    truth, labels, probs = observed(4, 0.2, rows=100)
+    with pytest.raises(ValueError, match="1 - 1/classes"):
+        conformal.calibrate(probs, labels, noise=0.8)
+    with pytest.raises(ValueError, match="no inverse"):
+        conformal.calibrate(probs, labels, noise=np.full((5, 5), 0.2))
+    with pytest.raises(ValueError, match="5 by 5"):
+        conformal.calibrate(probs, labels, noise=np.eye(3))

@@ -48,9 +48,8 @@ def test_every_row_is_trained_on_and_judged_by_models_that_have_not_seen_it(vote
     others[np.arange(400), places] = -1.0
     assert np.allclose(vote.margins_, of_label - others.max(axis=1), atol=1e-6)
     assert (vote.classes_[judged.argmax(axis=1)] == clean).mean() > 0.85
-    # Of rows that it has seen, a model says more of what it was told.
-    seen = vote.predict_proba(X)[np.arange(400), places]
-    assert seen[flipped].mean() > of_label[flipped].mean()
+    # Of rows that it has seen, a model repeats more of what it was told.
+    assert (vote.predict(X) == labels)[flipped].mean() > (vote.margins_[flipped] > 0).mean()
 
 
 def test_all_rows_have_a_place_among_the_suspects(vote, noisy):
@@ -101,17 +100,40 @@ def test_rows_held_out_or_left_out_are_judged_by_the_vote(noisy):
         model = cmrm.CMRMClassifier(model="forest", **how).fit(X, labels, None if how else weights)
         others = ~model.trained_on_
         assert others.sum() == (80 if how else 50)
-        assert (model.out_of_sample_[others] == model.predict_proba(X)[others]).all()
+        # The vote speaks of true classes, what it says out of sample is of observed ones: between two classes they agree.
+        judged, said = model.out_of_sample_[others], model.predict_proba(X)[others]
+        assert (judged.argmax(axis=1) == said.argmax(axis=1)).all() and said.max() > judged.max()
         assert np.allclose(model.out_of_sample_.sum(axis=1), 1.0, atol=1e-5)
 
 
 def test_sets_are_calibrated_on_rows_judged_out_of_sample(vote, noisy):
     X, clean = make_classification(400, n_features=8, n_informative=5, n_classes=3, class_sep=2.0, random_state=1)
-    sets = vote.predict_set(X, coverage=0.6)
-    # Of the vote's own words on rows that it has seen, the threshold would be another.
-    own = cmrm.conformal.calibrate(vote.out_of_sample_, np.searchsorted(vote.classes_, noisy[1]), coverage=0.6)
-    assert (own.predict(vote.predict_proba(X)) == sets).all()
-    assert vote.predict_set(X, coverage=0.95).sum() > sets.sum()
+    sets = vote.predict_set(X, coverage=0.6, calibration="observed")
+    # By the vote's own words on rows that it has seen, sets would be smaller than they have to be.
+    said = vote.predict_proba(X)
+    own = cmrm.conformal.calibrate(said, np.searchsorted(vote.classes_, noisy[1]), coverage=0.6)
+    assert own.predict(said).sum() < sets.sum()
+    assert vote.predict_set(X, coverage=0.95, calibration="observed").sum() > sets.sum()
+
+
+def test_it_says_how_many_labels_are_wrong_and_speaks_of_true_classes(vote, noisy):
+    X, labels, clean, flipped = noisy
+    low, high = vote.noise_["interval"]
+    assert low - 0.02 <= flipped.mean() <= high + 0.02 and low <= vote.noise_["rate"] <= high
+    wrong = vote.wrong_probability_
+    assert wrong.shape == labels.shape and wrong[flipped].mean() > wrong[~flipped].mean() + 0.4
+    # Surer than any label with noise in it can be predicted.
+    assert vote.predict_proba(X).max(axis=1).mean() > vote.out_of_sample_.max(axis=1).mean() + 0.05
+    corrected, observed = (vote.predict_set(X, calibration=which) for which in ("corrected", "observed"))
+    assert (vote.predict_set(X) == corrected).all() and corrected.sum() < observed.sum()
+    again = pickle.loads(pickle.dumps(vote))
+    assert (again.predict_set(X) == corrected).all() and again.noise_ == vote.noise_
+    network = cmrm.CMRMClassifier(model="mlp", epochs=2).fit(X, labels)
+    assert network.noise_ is None and network.wrong_probability_ is None
+    with pytest.raises(ValueError, match="not estimated"):
+        network.predict_set(X, calibration="corrected")
+    with pytest.raises(ValueError, match="calibration"):
+        vote.predict_set(X, calibration="perfect")
 
 
 def test_a_stored_vote_says_the_same(vote, noisy, tmp_path):

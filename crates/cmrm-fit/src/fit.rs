@@ -132,7 +132,7 @@ impl Fit {
         (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
         let mut noise = None;
         // Models that tell nothing of the labels tell nothing of their noise.
-        if training_rows.evidence().is_some_and(|evidence| !evidence.tells_nothing()) {
+        if training_rows.evidence().is_some_and(|evidence| evidence.tells_of_noise()) {
             // By the base arm: the weights of the other come from models that know all labels.
             let (base, labels) = (of_classes(base)?, &train.data.labels);
             let model = NoiseModel::estimate(base, labels)?;

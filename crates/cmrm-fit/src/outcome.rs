@@ -89,7 +89,15 @@ impl FitOutcome {
         let Prepared { train, validation, .. } = &*self.rows;
         let (rows, probabilities, clean) = match &arm.out_of_sample {
             _ if !validation.data.is_empty() => {
-                (&validation.data, arm.model.probabilities(validation.data.x()?, stop)?, None)
+                let (held, classes) = (&validation.data, validation.data.classes.len());
+                let clean = match &self.noise {
+                    Some(noise) => {
+                        let observed = arm.model.observed_probabilities(held.x()?, stop)?;
+                        Some(noise.model.posteriors(Matrix::new(&observed, classes)?, &held.labels)?)
+                    }
+                    None => None,
+                };
+                (held, arm.model.probabilities(held.x()?, stop)?, clean)
             }
             Some(out_of_sample) => {
                 let clean = self.noise.as_ref().map(|noise| noise.posteriors.clone());

@@ -41,7 +41,7 @@ impl FitOutcome {
                     let said = arm.model.probabilities(x, &stop)?;
                     let said = Matrix::new(&said, test.classes.len())?;
                     sets = Some(self.observed_sets(&calibration, said, test)?);
-                    if let Some(noise) = &self.noise {
+                    if let Some(noise) = self.noise.as_ref().filter(|_| calibration.clean.is_some()) {
                         let of_rows = match labels {
                             Labels::Observed => Some(noise.model.posteriors(probabilities, &test.labels)?),
                             _ => None,

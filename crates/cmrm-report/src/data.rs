@@ -90,8 +90,11 @@ pub struct Arm {
     pub epoch: Option<usize>,
     /// Metrics by name.
     pub metrics: Vec<(String, Estimate)>,
-    /// Prediction sets, where there were rows to calibrate and to judge.
+    /// Prediction sets calibrated on observed labels, where there were rows to calibrate and to judge.
     pub sets: Option<Sets>,
+    /// Prediction sets corrected for the noise in the labels, where that was estimated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected_sets: Option<Sets>,
 }
 
 /// What one learner of a vote is worth, by the observed labels of rows that it had not seen.
@@ -107,7 +110,7 @@ pub struct Member {
     pub brier: f64,
 }
 
-/// Prediction sets, calibrated on observed labels.
+/// How good prediction sets are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sets {
     /// The coverage asked for.
@@ -128,6 +131,12 @@ pub struct Audit {
     /// Whether each row was judged by models that had not seen it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub out_of_sample: bool,
+    /// Share of all labels that are wrong, where that was estimated, with its 90 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Estimate>,
+    /// Precision and recall that the issues should have by that estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<[f64; 2]>,
     /// Share of the issues that truly are wrong, where that is known.
     pub precision: Option<f64>,
     /// Share of the wrong labels that are issues, where that is known.

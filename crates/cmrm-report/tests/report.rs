@@ -20,7 +20,8 @@ fn full() -> Report {
         is_base,
         epoch: Some(9),
         metrics: vec![("accuracy".into(), estimate(accuracy)), ("log_loss".into(), estimate(0.5))],
-        sets: Some(Sets { wanted: 0.9, coverage: estimate(0.92), size: estimate(1.3) }),
+        sets: Some(Sets { wanted: 0.9, coverage: estimate(0.98), size: estimate(1.9) }),
+        corrected_sets: Some(Sets { wanted: 0.9, coverage: estimate(0.92), size: estimate(1.3) }),
     };
     let epoch = |arm: &str, epoch: usize| Epoch {
         arm: arm.into(),
@@ -59,6 +60,8 @@ fn full() -> Report {
             rows: 300,
             issues: 30,
             out_of_sample: false,
+            noise: Some(estimate(0.12)),
+            expected: Some([0.93, 0.84]),
             precision: Some(0.9),
             recall: Some(0.8),
             pairs: vec![Pair { given: 0, suggested: 1, rows: 20 }, Pair { given: 1, suggested: 0, rows: 10 }],

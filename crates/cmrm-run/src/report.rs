@@ -14,7 +14,7 @@ use crate::distributions::{DistributionParts, distributions};
 use crate::error::Result;
 use crate::judge::Measured;
 use crate::rows::TrainingRows;
-use crate::summary::{ArmSummary, FitSummary, MemberSummary};
+use crate::summary::{ArmSummary, FitSummary, MemberSummary, NoiseSummary, SetSummary};
 
 /// What a report is made from.
 pub struct ReportParts<'a> {
@@ -117,17 +117,19 @@ fn arms(summary: &FitSummary) -> Vec<Arm> {
         is_base: arm.name == BASE,
         epoch: arm.epoch,
         metrics: arm.metrics.iter().map(metric).collect(),
-        sets: arm.sets.as_ref().map(|sets| Sets {
-            wanted: sets.wanted,
-            coverage: Estimate {
-                value: sets.coverage,
-                low: sets.coverage_interval[0],
-                high: sets.coverage_interval[1],
-            },
-            size: Estimate { value: sets.mean_size, low: sets.size_interval[0], high: sets.size_interval[1] },
-        }),
+        sets: arm.sets.as_ref().map(sets),
+        corrected_sets: arm.corrected_sets.as_ref().map(sets),
     };
     summary.arms.iter().map(arm).collect()
+}
+
+fn sets(of: &SetSummary) -> Sets {
+    let estimate = |value, [low, high]: [f64; 2]| Estimate { value, low, high };
+    Sets {
+        wanted: of.wanted,
+        coverage: estimate(of.coverage, of.coverage_interval),
+        size: estimate(of.mean_size, of.size_interval),
+    }
 }
 
 fn audit(summary: &FitSummary, rows: &TrainingRows) -> Audit {
@@ -143,6 +145,12 @@ fn audit(summary: &FitSummary, rows: &TrainingRows) -> Audit {
         rows: rows.len(),
         issues: suspects.count,
         out_of_sample: !rows.confidence.is_empty(),
+        noise: summary.noise.map(|NoiseSummary { rate, interval: [low, high], .. }| Estimate {
+            value: rate,
+            low,
+            high,
+        }),
+        expected: suspects.expected.map(|expected| [expected.precision, expected.recall]),
         precision: suspects.precision,
         recall: suspects.recall,
         pairs,

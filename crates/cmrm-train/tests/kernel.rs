@@ -1,6 +1,7 @@
 //! Kernel machines and votes: what they predict, and what their files keep.
 
 use cmrm::Matrix;
+use cmrm::noise_model::{NoiseModel, Transition};
 use cmrm::rng::Rng;
 use cmrm_train::kernel::KernelConfig;
 use cmrm_train::train::Examples;
@@ -116,6 +117,18 @@ fn a_vote_survives_its_file_and_damaged_files_are_refused() {
         let _ = Predictor::from_bytes(&damaged).map(|model| model.probabilities(rows.x, &Stop::default()));
         assert!(Predictor::from_bytes(&bytes[..at]).is_err());
     }
+    // Corrected for noise, a vote is surer of the same classes, in its file too.
+    let Predictor::Vote(plain) = vote else { panic!("no vote") };
+    let noise = NoiseModel::known(Transition::uniform(2, 0.1).unwrap(), &[0.5, 0.5]).unwrap();
+    let corrected = Predictor::Vote(plain.clone().corrected(noise.clone()).unwrap());
+    assert_eq!(corrected.observed_probabilities(rows.x, &Stop::default()).unwrap(), said);
+    let clean = probabilities(&corrected, &x);
+    assert_eq!(clean, noise.clean_probabilities(Matrix::new(&said, 2).unwrap()).unwrap());
+    assert!(clean.iter().zip(&said).all(|(clean, said)| (clean - 0.5) * (said - 0.5) >= 0.0));
+    let read = Predictor::from_bytes(&corrected.to_bytes().unwrap()).unwrap();
+    assert_eq!((probabilities(&read, &x), read.to_bytes().unwrap()), (clean, corrected.to_bytes().unwrap()));
+    let three = NoiseModel::known(Transition::uniform(3, 0.1).unwrap(), &[0.4, 0.3, 0.3]).unwrap();
+    assert!(plain.corrected(three).is_err());
     // Shares that do not quite add up to one after rounding.
     let many = Vote::new((1..=40).map(|share| voter(f64::from(share), vec![member(1)], None)).collect()).unwrap();
     let bytes = many.to_bytes().unwrap();

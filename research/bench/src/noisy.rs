@@ -30,25 +30,35 @@ pub struct Means {
     found: Vec<Vec<Vec<f64>>>,
 }
 
+/// Hands every set, drawn with every seed that the command line names (`PATH... [--seeds N] [--first-seed N]`), to `one`: its name, a
+/// way to draw it with a share of wrong labels, and the seed.
+pub fn each_set(mut one: impl FnMut(&str, &dyn Fn(f64) -> Result<Loaded>, u64) -> Result<()>) -> Result<()> {
+    let (paths, seeds) = arguments()?;
+    for path in &paths {
+        for (name, rows) in sets(path)? {
+            for seed in seeds.clone() {
+                one(&name, &|rate| draw(&name, &rows, rate, seed), seed)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 impl Means {
     /// Measures every arm on every set, rate and seed that the command line names: `PATH... [--seeds N] [--first-seed N]`.
     pub fn measure<const N: usize>(
         arms: [&'static str; N],
         one: impl Fn(Loaded, u64) -> Result<[f64; N]>,
     ) -> Result<Self> {
-        let (paths, seeds) = arguments()?;
         let mut means = Means { found: vec![vec![Vec::new(); RATES.len()]; N], arms: arms.to_vec() };
-        for path in &paths {
-            for (name, rows) in sets(path)? {
-                for seed in seeds.clone() {
-                    for (at, &rate) in RATES.iter().enumerate() {
-                        let accuracies = one(draw(&name, &rows, rate, seed)?, seed)?;
-                        eprintln!("{name} {seed} {rate}: {accuracies:.4?}");
-                        means.found.iter_mut().zip(accuracies).for_each(|(arm, one)| arm[at].push(100.0 * one));
-                    }
-                }
+        each_set(|name, draw, seed| {
+            for (at, &rate) in RATES.iter().enumerate() {
+                let accuracies = one(draw(rate)?, seed)?;
+                eprintln!("{name} {seed} {rate}: {accuracies:.4?}");
+                means.found.iter_mut().zip(accuracies).for_each(|(arm, one)| arm[at].push(100.0 * one));
             }
-        }
+            Ok(())
+        })?;
         Ok(means)
     }
 

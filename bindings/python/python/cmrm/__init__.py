@@ -3,6 +3,7 @@
 - :class:`CMRMClassifier`, :class:`CMRMClassifierCV`: robust classifiers with scikit-learn's conventions
 - :class:`Robust`: the same for any classifier that takes sample weights
 - :func:`audit`, :func:`find_label_issues`: labels that look wrong, from any model's probabilities
+- :func:`estimate_noise`: how many labels are wrong, and how likely each is
 - :mod:`cmrm.conformal`: prediction sets
 - :mod:`cmrm.torch`: the loss for PyTorch
 - :func:`inject_noise`: corrupt labels on purpose, for experiments
@@ -19,6 +20,7 @@ from . import conformal
 from ._audit import Audit, audit, find_label_issues
 from ._native import VERSION as __version__
 from ._noise import NoisyLabels, inject_noise
+from ._noise_model import NoiseEstimate, estimate_noise
 
 if TYPE_CHECKING:
     from ._classifier import CMRMClassifier
@@ -29,11 +31,13 @@ __all__ = [
     "Audit",
     "CMRMClassifier",
     "CMRMClassifierCV",
+    "NoiseEstimate",
     "NoisyLabels",
     "Robust",
     "__version__",
     "audit",
     "conformal",
+    "estimate_noise",
     "find_label_issues",
     "inject_noise",
 ]

@@ -128,6 +128,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         self.row_weights_ = seen.pop("weight")
         self.trained_on_ = seen.pop("trained_on")
         self.out_of_sample_ = seen.pop("out_of_sample", None)
+        self.noise_ = seen.pop("noise", None)
+        self.wrong_probability_ = seen.pop("wrong_probability", None)
         self.members_ = seen.pop("members", [])
         understood = seen.pop("columns", None)
         self.columns_ = json.loads(understood) if understood else []
@@ -137,7 +139,11 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     # What is known afterwards
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities, one column per class in the order of ``classes_``."""
+        """Class probabilities, one column per class in the order of ``classes_``.
+
+        Where the noise in the labels was estimated (``noise_``), they are those of the true classes, otherwise those of
+        the labels as they are observed.
+        """
         check_is_fitted(self)
         return self._fitted.probabilities(self._rows(X, reset=False))
 
@@ -152,17 +158,22 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.classes_[self._fitted.logits(self._rows(X, reset=False)).argmax(axis=1)]
 
-    def predict_set(self, X: Any, coverage: float = 0.9, *, score: str = "lac") -> np.ndarray:
+    def predict_set(
+        self, X: Any, coverage: float = 0.9, *, score: str = "lac", calibration: str | None = None
+    ) -> np.ndarray:
         """Prediction sets with the given coverage: a mask with one row per row of X, True for every class in its set.
 
-        Columns are in the order of ``classes_``. The sets are calibrated on the observed labels of the rows that
-        ``fit`` held out for validation, or, if it held out none, of all rows, judged by models that have not seen them
-        (``out_of_sample_``). Where some labels are wrong, sets are larger than necessary.
+        Columns are in the order of ``classes_``. The sets are calibrated on the rows that ``fit`` held out for validation,
+        or, if it held out none, on all rows, judged by models that have not seen them (``out_of_sample_``).
+
+        ``calibration`` says what a set should contain: ``corrected`` the true class, by the estimated noise in the labels
+        (``noise_``); ``observed`` the observed label, so that sets are larger than necessary where labels are wrong. By
+        default it is ``corrected`` where the noise was estimated.
 
         ``score`` is ``lac`` (small sets), ``aps`` or ``raps`` (sets that adapt to the row).
         """
         check_is_fitted(self)
-        return self._fitted.sets(self.predict_proba(X), float(coverage), score)
+        return self._fitted.sets(self.predict_proba(X), float(coverage), score, calibration)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the report of this fit, like the command: one HTML page that works offline.

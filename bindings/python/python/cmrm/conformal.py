@@ -61,6 +61,7 @@ def calibrate(
     raps_free_ranks: int = 5,
     classes: Any = None,
     seed: Any = 0,
+    noise: Any = None,
 ) -> SetPredictor:
     """Calibrate thresholds on rows that the model was not trained on.
 
@@ -74,6 +75,10 @@ def calibrate(
     allow_empty : whether sets may be empty; otherwise an empty set gets the most likely class
     raps_penalty, raps_free_ranks : penalty that ``raps`` adds for each rank beyond the free ones
     seed : seed for ``aps_randomised``
+    noise : the noise in ``labels``, for sets that contain the *true* class: the share of wrong labels, if they are of all
+        other classes alike; or a matrix whose entry (k, j) is the probability that a row of class k is labelled j, such as
+        ``cmrm.estimate_noise(…).transition``. The coverage then holds up to the error of the noise and of the sample, about
+        one over the square root of the number of rows.
     """
     matrix = floats(probabilities, "probabilities")
     if classes is None:
@@ -91,7 +96,14 @@ def calibrate(
         "raps_free_ranks": whole(raps_free_ranks, "raps_free_ranks"),
     }
     seed = seed_of(seed)
-    return SetPredictor(_native.calibrate_sets(matrix, codes, options, seed), seed)
+    if noise is not None and np.ndim(noise) == 0:
+        noise = float(noise)
+    elif noise is not None:
+        noise = np.ascontiguousarray(noise, dtype=np.float64)
+        if noise.shape != (matrix.shape[1], matrix.shape[1]):
+            expected = f"a number or a matrix of {matrix.shape[1]} by {matrix.shape[1]}"
+            raise ValueError(f"noise: expected {expected}, found an array of shape {noise.shape}")
+    return SetPredictor(_native.calibrate_sets(matrix, codes, options, seed, noise), seed)
 
 
 def evaluate(sets: Any, labels: Any) -> dict[str, float]:

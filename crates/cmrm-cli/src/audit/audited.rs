@@ -53,7 +53,7 @@ pub struct Doubts {
 
 impl Doubts {
     /// By probabilities of models that have not seen the rows.
-    pub fn estimate(probabilities: Matrix<'_, f32>, labels: &[u32]) -> Result<Self> {
+    pub fn estimate(probabilities: Matrix<'_, f32>, labels: &[u32]) -> cmrm::Result<Self> {
         let model = NoiseModel::estimate(probabilities, labels)?;
         Ok(Doubts { noise: (&model).into(), wrong_probability: model.wrong_probabilities(probabilities, labels)? })
     }

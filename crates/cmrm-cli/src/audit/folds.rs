@@ -63,7 +63,7 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
     let probabilities = Matrix::new(&fitted.probabilities, classes.len())?;
     let audit = rank(probabilities, labels, options)?;
     let evidence = Evidence::of(probabilities, labels)?;
-    let doubts = if evidence.tells_nothing() { None } else { Some(Doubts::estimate(probabilities, labels)?) };
+    let doubts = if evidence.tells_of_noise() { Some(Doubts::estimate(probabilities, labels)?) } else { None };
     let first_row = loaded.train.features.first_row();
     Ok(Audited {
         data: None,

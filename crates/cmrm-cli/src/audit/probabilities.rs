@@ -3,14 +3,17 @@
 use std::path::Path;
 
 use cmrm::Matrix;
-use cmrm::audit::{Audit, AuditOptions, RowSource, rank, rank_rows};
+use cmrm::audit::{Audit, AuditOptions, Evidence, RowSource, rank, rank_rows};
 use cmrm_data::read::{Format, NpyRows, ReadOptions, Source, read, read_labels};
 use cmrm_data::table::Values;
 use cmrm_data::{Array, Column, Features, LabelOptions, LabelledRows};
 
-use super::Audited;
+use super::{Audited, Doubts};
 use crate::failure::{Failure, Result};
 use crate::sources::source;
+
+/// Largest table of probabilities whose labels are doubted one by one.
+const MOST_DOUBTED: usize = 20_000_000;
 
 /// From anyone's probabilities.
 pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOptions) -> Result<Audited> {
@@ -32,6 +35,7 @@ pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOption
     let (labels, classes) = class_indices(&column, names, width, labels_path, path)?;
     let audit =
         matrix.rank(&labels, options).map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+    let doubts = matrix.doubts(&labels).map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
     let rows = (0..labels.len() as u64).collect();
     let (ids, files, more) = (Vec::new(), Vec::new(), Vec::new());
     Ok(Audited {
@@ -42,7 +46,7 @@ pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOption
         labels,
         classes,
         more,
-        doubts: None,
+        doubts,
         data: None,
         wrong: None,
         source: path.to_owned(),
@@ -64,6 +68,25 @@ impl Probabilities {
             Probabilities::InFile(rows) => (rows.rows(), rows.classes()),
             Probabilities::InMemory(array) => (array.rows(), array.width()),
         }
+    }
+
+    /// How likely the labels are wrong, unless the table is so large that it would take longer than the audit, or the probabilities are few or
+    /// tell nothing of the labels.
+    fn doubts(&self, labels: &[u32]) -> cmrm::Result<Option<Doubts>> {
+        let (rows, classes) = self.shape();
+        if rows.saturating_mul(classes) > MOST_DOUBTED {
+            return Ok(None);
+        }
+        let mut room = Vec::new();
+        let values = match self {
+            Probabilities::InFile(file) => file.read(0, rows, &mut room)?,
+            Probabilities::InMemory(array) => array.values(),
+        };
+        let probabilities = Matrix::new(values, classes)?;
+        if !Evidence::of(probabilities, labels)?.tells_of_noise() {
+            return Ok(None);
+        }
+        Doubts::estimate(probabilities, labels).map(Some)
     }
 
     fn rank(&self, labels: &[u32], options: &AuditOptions) -> cmrm::Result<Audit> {

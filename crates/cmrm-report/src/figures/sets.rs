@@ -2,13 +2,18 @@
 
 use super::{Figure, WIDTH, percent, titled};
 use crate::axes::{Axis, Unit, WORDS};
-use crate::data::{Estimate, Report, Sets};
+use crate::data::{Arm, Estimate, Report, Sets};
 use crate::scene::{Anchor, Dash, Ink, Scene};
 
 pub(super) fn figure(report: &Report) -> Option<Figure> {
-    let arms: Vec<(&str, bool, &Sets)> =
-        report.arms.iter().filter_map(|arm| Some((arm.name.as_str(), arm.is_base, arm.sets.as_ref()?))).collect();
+    let of_arm = |arm: &Arm| {
+        let kinds = [(arm.name.clone(), &arm.sets), (format!("{}*", arm.name), &arm.corrected_sets)];
+        kinds.map(|(name, sets)| Some((name, arm.is_base, sets.clone()?)))
+    };
+    let arms: Vec<(String, bool, Sets)> = report.arms.iter().flat_map(of_arm).flatten().collect();
+    let arms: Vec<(&str, bool, &Sets)> = arms.iter().map(|(name, base, sets)| (name.as_str(), *base, sets)).collect();
     let wanted = arms.first()?.2.wanted;
+    let corrected = report.arms.iter().any(|arm| arm.corrected_sets.is_some());
     let mut scene = titled(92.0 + 34.0 * arms.len() as f64, "Prediction sets: coverage and size");
     let rows: Vec<(&str, bool, Estimate)> =
         arms.iter().map(|&(name, base, sets)| (name, base, sets.coverage)).collect();
@@ -38,8 +43,14 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         title: format!("Prediction sets for {} coverage: coverage and size", percent(wanted)),
         alt: format!("With 95 % intervals: {}.", said.join("; ")),
         note: format!(
-            "Calibrated on the observed labels of {calibrated}, judged on {} rows by {}.",
-            report.sizes.judged, report.judged_by
+            "Calibrated on the observed labels of {calibrated}, judged on {} rows by {}.{}",
+            report.sizes.judged,
+            report.judged_by,
+            if corrected {
+                " With a star: corrected for the estimated noise in these labels; trust those."
+            } else {
+                ""
+            }
         ),
         scene,
     })

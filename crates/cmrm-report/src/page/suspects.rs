@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::axes::minus;
-use crate::data::{Card, Content, Neighbour, Report};
+use crate::data::{Card, Content, Estimate, Neighbour, Report};
 use crate::page::escape;
 
 /// The estimate in words.
@@ -14,11 +14,28 @@ pub(super) fn estimate(report: &Report) -> String {
         true => ("models that had not seen the row", "find", ""),
         false => ("the model", "finds", ", although it was trained on that label"),
     };
+    let rate = match audit.noise {
+        Some(Estimate { value, low, high }) => format!(
+            "<strong>{:.1} %</strong> (90 % interval {:.1} to {:.1} %)",
+            100.0 * value,
+            100.0 * low,
+            100.0 * high
+        ),
+        None => format!("<strong>{share:.1} %</strong>"),
+    };
     let mut out = format!(
-        "<p>Estimated noise rate: <strong>{share:.1} %</strong>. In {} of {} training rows {who} {find} another class more \
-         likely than the given label{despite}.",
+        "<p>Estimated noise rate: {rate}. In {} of {} training rows {who} {find} another class more likely than the given \
+         label{despite}.",
         audit.issues, audit.rows
     );
+    if let Some([precision, recall]) = audit.expected {
+        let _ = write!(
+            out,
+            " {:.1} % of these should indeed be wrong, and they should be {:.1} % of all wrong labels.",
+            100.0 * precision,
+            100.0 * recall
+        );
+    }
     if let (Some(precision), Some(recall)) = (audit.precision, audit.recall) {
         let _ = write!(
             out,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::data::{Estimate, Member, Report};
+use crate::data::{Arm, Estimate, Member, Report, Sets};
 use crate::page::escape;
 
 /// Metrics where less is better.
@@ -58,17 +58,22 @@ pub(super) fn comparison(report: &Report) -> String {
         let _ = write!(out, "<tr><th scope=\"row\">{} <span class=\"hint\">{hint}</span></th>", name(metric));
         write_cells(&mut out, &values, Some(lower));
     }
-    if let Some(wanted) = report.arms.iter().find_map(|arm| arm.sets.as_ref()).map(|sets| sets.wanted) {
-        let of = |pick: fn(&crate::data::Sets) -> Estimate| -> Vec<Option<Estimate>> {
-            report.arms.iter().map(|arm| arm.sets.as_ref().map(pick)).collect()
+    type Which = fn(&Arm) -> Option<&Sets>;
+    let kinds: [(&str, Which); 2] =
+        [("", |arm| arm.sets.as_ref()), (", corrected for wrong labels", |arm| arm.corrected_sets.as_ref())];
+    for (which, sets) in kinds {
+        let Some(wanted) = report.arms.iter().find_map(sets).map(|sets| sets.wanted) else { continue };
+        let of = |pick: fn(&Sets) -> Estimate| -> Vec<Option<Estimate>> {
+            report.arms.iter().map(|arm| sets(arm).map(pick)).collect()
         };
         let _ = write!(
             out,
-            "<tr><th scope=\"row\">coverage of sets <span class=\"hint\">target {:.0} %</span></th>",
+            "<tr><th scope=\"row\">coverage of sets{which} <span class=\"hint\">target {:.0} %</span></th>",
             100.0 * wanted
         );
         write_cells(&mut out, &of(|sets| sets.coverage), None);
-        out += "<tr><th scope=\"row\">mean set size <span class=\"hint\">lower is better</span></th>";
+        let _ =
+            write!(out, "<tr><th scope=\"row\">mean set size{which} <span class=\"hint\">lower is better</span></th>");
         write_cells(&mut out, &of(|sets| sets.size), Some(true));
     }
     out + "</tbody>\n</table></div>\n"

@@ -14,9 +14,9 @@ use crate::trees::{Boosting, Forest};
 
 /// What the file holds.
 const KIND: &str = "vote";
-/// Version of the file; a reader refuses any other but the one before, which had no noise.
-const FORMAT: u32 = 3;
-const FORMAT_BEFORE: u32 = 2;
+/// Versions of the file, without noise that is corrected for and with it; a reader refuses any other.
+const PLAIN_FORMAT: u32 = 2;
+const CORRECTED_FORMAT: u32 = 3;
 /// Most members that a file may have.
 const MOST_MEMBERS: usize = 10_000;
 
@@ -26,7 +26,7 @@ struct Header {
     kind: String,
     format: u32,
     voters: Vec<VoterHeader>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     noise: Option<NoiseModel>,
 }
 
@@ -74,7 +74,8 @@ impl Vote {
             let scaled = voter.scales.is_some();
             voters.push(VoterHeader { name: name.clone(), share: *share, scaled, calibration: *calibration, copies });
         }
-        file.to_bytes(&Header { kind: KIND.into(), format: FORMAT, voters, noise: self.noise.clone() })
+        let format = if self.noise.is_some() { CORRECTED_FORMAT } else { PLAIN_FORMAT };
+        file.to_bytes(&Header { kind: KIND.into(), format, voters, noise: self.noise.clone() })
     }
 
     /// Whether the bytes are those of a vote rather than of a single network.
@@ -85,7 +86,7 @@ impl Vote {
     /// Reads the file of a vote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let stamp = TensorFile::header::<Stamp>(bytes)?;
-        stamp.check(KIND, if stamp.format == FORMAT_BEFORE { FORMAT_BEFORE } else { FORMAT })?;
+        stamp.check(KIND, if stamp.format == PLAIN_FORMAT { PLAIN_FORMAT } else { CORRECTED_FORMAT })?;
         let (header, file): (Header, _) = TensorFile::from_bytes(bytes)?;
         let members = header.voters.iter().map(|voter| voter.copies.len()).sum::<usize>();
         let bounded = (1..=MOST_MEMBERS).contains(&members) && header.voters.len() <= MOST_MEMBERS;

@@ -76,6 +76,11 @@ impl Evidence {
         Evidence::of_labels(&confidence, agrees, labels, probabilities.columns())
     }
 
+    /// Whether there are enough rows, and the model tells enough of the labels, to ask it how many of them are wrong.
+    pub fn tells_of_noise(&self) -> bool {
+        self.rows >= FEWEST_ROWS && !self.tells_nothing()
+    }
+
     /// Whether the model predicts the labels no better than chance: it agrees with no more of them than the most frequent class does,
     /// and its probabilities fit them no better than the classes' shares do. The latter tells for a good model of rare classes,
     /// which may never name one. A few rows can prove nothing, and are not held against the model.
