@@ -119,7 +119,7 @@ fn least() -> Report {
     let mut report = full();
     report.arms.retain(|arm| !arm.is_base);
     report.arms[0].metrics.clear();
-    report.arms[0].sets = None;
+    (report.arms[0].sets, report.arms[0].corrected_sets) = (None, None);
     report.history.retain(|epoch| epoch.arm != "base");
     for epoch in &mut report.history {
         (epoch.wrong_among_filtered, epoch.validation_accuracy) = (None, None);
