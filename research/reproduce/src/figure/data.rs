@@ -178,6 +178,8 @@ pub(super) fn assemble(traced: Traced<'_>) -> Result<Report> {
             rows: observed.len(),
             issues: 0,
             out_of_sample: false,
+            noise: None,
+            expected: None,
             precision: None,
             recall: None,
             pairs: Vec::new(),
