@@ -156,7 +156,14 @@ pub(super) fn assemble(traced: Traced<'_>) -> Result<Report> {
         batch: 0,
         seed: traced.seed,
     })?;
-    let arm = |name: &str, is_base| Arm { name: name.into(), is_base, epoch: Some(0), metrics: Vec::new(), sets: None };
+    let arm = |name: &str, is_base| Arm {
+        name: name.into(),
+        is_base,
+        epoch: Some(0),
+        metrics: Vec::new(),
+        sets: None,
+        corrected_sets: None,
+    };
     Ok(Report {
         schema: SCHEMA.into(),
         data: traced.data,
