@@ -1,6 +1,7 @@
 //! How many labels are wrong, from probabilities of models that have not seen the rows.
 
 use cmrm::Matrix;
+use cmrm::audit::Evidence;
 use cmrm::noise_model::{NoiseModel, Transition};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -19,6 +20,14 @@ pub fn estimate_noise<'py>(
     let (labels, probabilities) = (slice(&labels)?, matrix(&probabilities)?);
     let (rows, classes) = (probabilities.rows(), probabilities.columns());
     let (model, clean, wrong) = detached(py, || -> cmrm::Result<_> {
+        if !Evidence::of(probabilities, labels)?.tells_of_noise() {
+            return Err(cmrm::Error::Invalid {
+                what: "probabilities",
+                reason: "they tell too little of the labels to say how many are wrong; it takes 50 rows or more, and models that predict \
+                         the labels of rows they have not seen better than chance"
+                    .into(),
+            });
+        }
         let model = NoiseModel::estimate(probabilities, labels)?;
         let clean = model.clean_probabilities(probabilities)?;
         let wrong = model.wrong_probabilities(probabilities, labels)?;

@@ -238,6 +238,9 @@ pub struct ModelArgs {
     /// Penalty on the weights [default: chosen by cross-validation for a linear model with lbfgs, else 0].
     #[arg(long)]
     pub l2: Option<f64>,
+    /// Let classes weigh alike in training, so that rare ones are not overlooked; confidences are then of rows drawn evenly from all classes.
+    #[arg(long)]
+    pub balance_classes: bool,
     /// Epoch whose model is kept: the last, or the best by accuracy on observed validation labels, none
     /// before the envelope has started, if it starts [default: best with 50 validation rows or more, else last; last with lbfgs].
     #[arg(long, value_name = "EPOCH")]

@@ -73,6 +73,7 @@ fn apply(config: &mut FitConfig, read: &ReadArgs, model: &ModelArgs) {
     }
     set_optional!(config, model, model, lambda, alpha, temperature, start, optimiser, l2, keep, patience);
     config.hold_out_unlabelled |= model.hold_out_unlabelled;
+    config.balance_classes |= model.balance_classes;
     if model.impute {
         config.preprocess.missing = MissingCells::Impute;
         config.preprocess.nan_is_missing = true;

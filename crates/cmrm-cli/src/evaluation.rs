@@ -34,7 +34,7 @@ pub struct ArmEvaluation {
     pub per_class: Vec<ClassEvaluation>,
 }
 
-/// Prediction sets, calibrated on the observed labels of the run's validation rows.
+/// Prediction sets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sets {
     pub wanted: f64,

@@ -12,6 +12,7 @@ mod evaluation;
 mod failure;
 mod fold_progress;
 mod known;
+mod labelled_rows;
 mod live_view;
 mod load;
 mod new_rows;

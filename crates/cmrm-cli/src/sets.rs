@@ -1,30 +1,40 @@
-//! Prediction sets of a finished run, calibrated on the rows it kept for that.
+//! Prediction sets of a finished run: for true classes or observed labels, by the rows it kept for that, or by rows that someone trusts.
 
-use clap::Args;
-use cmrm::conformal::{ConformalConfig, ScoreKind, SetPredictor};
-use cmrm_run::{CalibratedFor, Fitted};
+use clap::{Args, ValueEnum};
+use cmrm::conformal::{Conformal, ConformalConfig, ScoreKind, SetPredictor, ThresholdKind};
+use cmrm_data::MissingLabels;
+use cmrm_data::files::text::printable_value;
+use cmrm_run::{CalibratedFor, Calibration, Fitted};
 
+use crate::args::ReadArgs;
 use crate::failure::{Failure, Result};
+use crate::labelled_rows::{Judged, judge};
 use crate::terminal::Terminal;
 
 /// How prediction sets are made, besides their coverage.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct ScoreArgs {
+#[derive(Debug, Clone, Args)]
+pub struct SetArgs {
     /// Score for prediction sets: lac (small sets), aps or raps (sets that adapt to the row).
     #[arg(long, default_value = "lac", value_parser = parse_score)]
     pub score: ScoreKind,
-    /// What prediction sets are to hold: the true class (corrected for wrong labels), or the observed one
-    /// [default: corrected where the run estimated how many labels are wrong].
-    #[arg(long, value_name = "corrected|observed", value_parser = parse_calibration)]
-    pub calibration: Option<CalibratedFor>,
+    /// Reach the coverage within every class, rare ones too, and not only over all rows.
+    #[arg(long)]
+    pub by_class: bool,
+    /// What the coverage is measured by: true classes, estimated from the observed labels (corrected), observed labels, or the labels of
+    /// --trusted [default: trusted with --trusted, else corrected where the run estimated how many labels are wrong].
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "corrected|observed|trusted")]
+    pub calibration: Option<CalibrateBy>,
+    /// Rows whose labels are known to be right and that were not trained on: a file, folder, or quoted pattern of files.
+    #[arg(long, value_name = "FILE")]
+    pub trusted: Option<String>,
 }
 
-fn parse_calibration(text: &str) -> std::result::Result<CalibratedFor, String> {
-    match text {
-        "observed" => Ok(CalibratedFor::Observed),
-        "corrected" => Ok(CalibratedFor::Corrected),
-        _ => Err(format!("unknown calibration '{text}': expected corrected or observed")),
-    }
+/// The labels that prediction sets are calibrated by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CalibrateBy {
+    Corrected,
+    Observed,
+    Trusted,
 }
 
 fn parse_score(text: &str) -> std::result::Result<ScoreKind, String> {
@@ -36,52 +46,109 @@ fn parse_score(text: &str) -> std::result::Result<ScoreKind, String> {
     }
 }
 
-/// Whether the run kept calibration rows for an arm.
-pub fn has_calibration(fitted: &Fitted, arm: &str) -> bool {
-    fitted.calibration_file(arm).exists()
+/// Makes prediction sets for the arms of a run.
+pub struct Calibrator<'a> {
+    fitted: &'a Fitted,
+    conformal: Conformal,
+    /// Nothing: what suits the arm.
+    kept: Option<CalibratedFor>,
+    trusted: Option<Judged>,
+    terminal: &'a Terminal,
 }
 
-/// Calibrates an arm, and says on what.
-pub fn calibrate(
-    fitted: &Fitted,
-    arm: &str,
-    coverage: f64,
-    args: ScoreArgs,
-    terminal: &Terminal,
-) -> Result<SetPredictor> {
-    let conformal = ConformalConfig { coverage, score: args.score, ..ConformalConfig::default() }.validate()?;
-    let path = fitted.calibration_file(arm);
-    if !path.exists() {
-        return Err(Failure::input(format!(
-            "{}: missing; the run kept no calibration rows for the arm {arm}; fit with --validation-share above 0, or leave \
-             out --coverage",
-            path.display()
-        )));
+impl<'a> Calibrator<'a> {
+    /// Checks what is asked for, and reads the trusted rows if there are any.
+    pub fn new(fitted: &'a Fitted, coverage: f64, args: &SetArgs, terminal: &'a Terminal) -> Result<Self> {
+        let thresholds = if args.by_class { ThresholdKind::PerClass } else { ThresholdKind::Marginal };
+        let conformal = ConformalConfig { coverage, score: args.score, thresholds, ..ConformalConfig::default() };
+        let kept = match (args.calibration, &args.trusted) {
+            (Some(CalibrateBy::Trusted), None) => {
+                return Err(Failure::input(
+                    "--calibration trusted: name the rows whose labels are right with --trusted FILE",
+                ));
+            }
+            (Some(CalibrateBy::Corrected | CalibrateBy::Observed), Some(_)) => {
+                return Err(Failure::input(
+                    "--trusted calibrates by the labels of that file; leave out --calibration, or the file",
+                ));
+            }
+            (Some(CalibrateBy::Corrected), None) => Some(CalibratedFor::Corrected),
+            (Some(CalibrateBy::Observed), None) => Some(CalibratedFor::Observed),
+            (Some(CalibrateBy::Trusted) | None, _) => None,
+        };
+        let read =
+            |data: &String| judge(data, &ReadArgs::default(), MissingLabels::Refuse, "calibrate by", fitted, terminal);
+        let trusted = args.trusted.as_ref().map(read).transpose()?;
+        Ok(Calibrator { fitted, conformal: conformal.validate()?, kept, trusted, terminal })
     }
-    let calibration = fitted.calibration(arm)?;
-    let calibrated_for = args.calibration.unwrap_or(calibration.usual());
-    let named = |error: cmrm_run::Error| Failure::input(format!("{}: {error}", path.display()));
-    let predictor = calibration.predictor(&conformal, calibrated_for).map_err(named)?;
-    let rows = calibration.labels.len();
-    let of_what = match calibrated_for {
-        CalibratedFor::Observed => {
-            format!("the observed labels of {rows} rows that the models had not seen, which may be partly wrong")
-        }
-        CalibratedFor::Corrected => {
-            format!("true classes, by the estimated noise in the labels of {rows} rows that the models had not seen")
-        }
-    };
-    terminal.say(format!(
-        "note: prediction sets of the arm {arm} are calibrated for {} % coverage of {of_what}",
-        percent(coverage)
-    ));
-    if !predictor.unbounded_classes().is_empty() {
-        terminal.say(format!(
-            "note: {rows} calibration rows are too few for this coverage, so every set contains every class; lower \
-             --coverage, or fit with more validation rows"
+
+    /// Calibrates an arm, by its place among those of the run, and says on what; nothing where there are no rows to calibrate on.
+    pub fn predictor(&self, arm: usize) -> Result<Option<SetPredictor>> {
+        let (name, classes) = (&self.fitted.arms[arm].0, self.fitted.info.classes.len());
+        let path = self.fitted.calibration_file(name);
+        let (calibration, calibrated_for, of_what) = match &self.trusted {
+            Some(trusted) => {
+                let (labels, rows) = (trusted.labels.clone(), trusted.labels.len());
+                let probabilities = trusted.probabilities[arm].clone();
+                let of_what = format!("the labels of {rows} trusted rows");
+                (Calibration { probabilities, labels, classes, clean: None }, CalibratedFor::Observed, of_what)
+            }
+            None if !path.exists() => return Ok(None),
+            None => {
+                let calibration = self.fitted.calibration(name)?;
+                let (calibrated_for, rows) = (self.kept.unwrap_or(calibration.usual()), calibration.labels.len());
+                let of_what = match calibrated_for {
+                    CalibratedFor::Observed => format!(
+                        "the observed labels of {rows} rows that the models had not seen, which may be partly wrong"
+                    ),
+                    CalibratedFor::Corrected => {
+                        format!(
+                            "true classes, by the estimated noise in the labels of {rows} rows that the models had not seen"
+                        )
+                    }
+                };
+                (calibration, calibrated_for, of_what)
+            }
+        };
+        let named = |error: cmrm_run::Error| Failure::input(format!("{}: {error}", path.display()));
+        let predictor = calibration.predictor(&self.conformal, calibrated_for).map_err(named)?;
+        let config = self.conformal.config();
+        let by_class = config.thresholds == ThresholdKind::PerClass;
+        self.terminal.say(format!(
+            "note: prediction sets of the arm {name} are calibrated for {} % coverage of {of_what}{}",
+            percent(config.coverage),
+            if by_class { ", within every class" } else { "" },
         ));
+        self.say_what_is_unbounded(&predictor, by_class);
+        Ok(Some(predictor))
     }
-    Ok(predictor)
+
+    fn say_what_is_unbounded(&self, predictor: &SetPredictor, by_class: bool) {
+        let unbounded = predictor.unbounded_classes();
+        let more_rows = "lower --coverage, or fit with more rows";
+        if unbounded.is_empty() {
+        } else if by_class {
+            let names = unbounded.iter().map(|&class| printable_value(&self.fitted.info.classes[class as usize]));
+            self.terminal.say(format!(
+                "note: the calibration rows of the classes {} are too few for this coverage, so every set contains them; {more_rows}",
+                names.collect::<Vec<_>>().join(", ")
+            ));
+        } else {
+            self.terminal.say(format!(
+                "note: the calibration rows are too few for this coverage, so every set contains every class; {more_rows}"
+            ));
+        }
+    }
+
+    /// What to say where an arm cannot be calibrated.
+    pub fn no_rows(&self, arm: usize) -> Failure {
+        let name = &self.fitted.arms[arm].0;
+        Failure::input(format!(
+            "{}: missing; the run kept no calibration rows for the arm {name}; give rows whose labels are right with --trusted, fit with \
+             --validation-share above 0, or leave out --coverage",
+            self.fitted.calibration_file(name).display()
+        ))
+    }
 }
 
 /// A share in per cent without the digits that binary fractions add.

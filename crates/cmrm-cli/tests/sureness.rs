@@ -54,7 +54,7 @@ fn a_run_says_how_far_its_labels_can_be_believed() {
     assert_eq!(usual, corrected);
     assert!(observed > 2 * corrected, "{observed} {corrected}");
     let refused = refuse(at, &["predict", "run", "digits", "--coverage", "0.9", "--calibration", "clean"]);
-    assert!(refused.contains("expected corrected or observed"), "{refused}");
+    assert!(refused.contains("corrected, observed, trusted"), "{refused}");
 
     // With rows held back these calibrate; a single network estimates no noise.
     let held = json(at, &[&fit[..], &["--validation-share", "0.2", "--test-share", "0.2", "--out", "held"]].concat());

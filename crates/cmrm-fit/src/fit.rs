@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use cmrm::Matrix;
-use cmrm::noise_model::{NoiseModel, wrong_probabilities};
 use cmrm_run::TrainingRows;
 use cmrm_run::summary::MemberSummary;
 use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
@@ -14,7 +13,8 @@ use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::kinds::ModelKind;
 use crate::memory::{Need, Room};
-use crate::outcome::{FitOutcome, FittedArm, Noise};
+use crate::noise::Noise;
+use crate::outcome::{FitOutcome, FittedArm};
 use crate::penalty::with_penalty;
 use crate::prepare::{Loaded, Prepared};
 use crate::progress::OfObserver;
@@ -134,16 +134,14 @@ impl Fit {
         // Models that tell nothing of the labels tell nothing of their noise.
         if training_rows.evidence().is_some_and(|evidence| evidence.tells_of_noise()) {
             // By the base arm: the weights of the other come from models that know all labels.
-            let (base, labels) = (of_classes(base)?, &train.data.labels);
-            let model = NoiseModel::estimate(base, labels)?;
-            let posteriors = model.posteriors(base, labels)?;
-            training_rows.wrong_probability = wrong_probabilities(&posteriors, labels, base.columns());
-            if let Some(arm) = arms.last_mut()
+            let found = Noise::estimate(base, &train.data, self.config.balance_classes)?;
+            training_rows.wrong_probability = found.wrong_probabilities(&train.data);
+            if let (Some(arm), Some(undoing)) = (arms.last_mut(), found.undoing())
                 && let Predictor::Vote(vote) = &arm.model
             {
-                arm.model = vote.clone().corrected(model.clone())?.into();
+                arm.model = vote.clone().corrected(undoing.clone())?.into();
             }
-            noise = Some(Noise { model, posteriors });
+            noise = Some(found);
         }
         Ok(FitOutcome {
             config: self.config,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use cmrm::Matrix;
-use cmrm::noise_model::NoiseModel;
 use cmrm_data::{Dataset, Fingerprint};
 use cmrm_run::names::{MARGINS, PREPROCESS};
 use cmrm_run::summary::{Labels, MemberSummary};
@@ -13,7 +12,7 @@ use cmrm_train::{Predictor, Stop};
 
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
-use crate::part::Part;
+use crate::noise::Noise;
 use crate::prepare::Prepared;
 
 /// One arm of a fit that has run.
@@ -33,22 +32,6 @@ pub struct FittedArm {
 impl From<Trained<f32>> for FittedArm {
     fn from(trained: Trained<f32>) -> Self {
         FittedArm { name: trained.name, model: trained.model.into(), epoch: Some(trained.epoch), out_of_sample: None }
-    }
-}
-
-/// The noise in the labels of the training rows.
-#[derive(Debug, Clone)]
-pub struct Noise {
-    /// Its rate and form.
-    pub model: NoiseModel,
-    /// How likely each class is the true one of each training row, `[rows, classes]`.
-    pub posteriors: Vec<f32>,
-}
-
-impl Noise {
-    /// Probabilities of true classes from those of the observed labels of `train`.
-    fn of_clean_labels(&self, observed: &[f32], train: &Part) -> Result<Vec<f32>> {
-        Ok(self.model.clean_probabilities(Matrix::new(observed, train.data.classes.len())?)?)
     }
 }
 
@@ -93,7 +76,7 @@ impl FitOutcome {
                 let clean = match &self.noise {
                     Some(noise) => {
                         let observed = arm.model.observed_probabilities(held.x()?, stop)?;
-                        Some(noise.model.posteriors(Matrix::new(&observed, classes)?, &held.labels)?)
+                        Some(noise.posteriors_of(Matrix::new(&observed, classes)?, &held.labels)?)
                     }
                     None => None,
                 };
@@ -102,12 +85,12 @@ impl FitOutcome {
             Some(out_of_sample) => {
                 let clean = self.noise.as_ref().map(|noise| noise.posteriors.clone());
                 // As the arm will say it of new rows.
-                let said = match &arm.model {
-                    Predictor::Vote(vote) if vote.noise().is_some() => {
-                        self.noise.as_ref().map(|noise| noise.of_clean_labels(out_of_sample, train)).transpose()?
-                    }
+                let undone = match &arm.model {
+                    Predictor::Vote(vote) => vote.noise(),
                     _ => None,
                 };
+                let observed = Matrix::new(out_of_sample, train.data.classes.len())?;
+                let said = undone.map(|model| model.clean_probabilities(observed)).transpose()?;
                 (&train.data, said.unwrap_or_else(|| out_of_sample.clone()), clean)
             }
             None => return Ok(None),

@@ -28,7 +28,9 @@ impl FitOutcome {
                 // Judged by labels with noise in them, probabilities are to speak of such labels.
                 let probabilities = match (labels, &arm.out_of_sample) {
                     (Labels::ObservedOutOfSample, Some(out_of_sample)) => Cow::Borrowed(out_of_sample),
-                    (Labels::Observed, _) => Cow::Owned(arm.model.observed_probabilities(x, &stop)?),
+                    (Labels::Observed | Labels::ObservedValidation, _) => {
+                        Cow::Owned(arm.model.observed_probabilities(x, &stop)?)
+                    }
                     _ => Cow::Owned(arm.model.probabilities(x, &stop)?),
                 };
                 let probabilities = Matrix::new(&probabilities, test.classes.len())?;
@@ -43,7 +45,7 @@ impl FitOutcome {
                     sets = Some(self.observed_sets(&calibration, said, test)?);
                     if let Some(noise) = self.noise.as_ref().filter(|_| calibration.clean.is_some()) {
                         let of_rows = match labels {
-                            Labels::Observed => Some(noise.model.posteriors(probabilities, &test.labels)?),
+                            Labels::Observed => Some(noise.posteriors_of(probabilities, &test.labels)?),
                             _ => None,
                         };
                         corrected_sets = Some(self.corrected_sets(&calibration, said, test, of_rows)?);

@@ -119,27 +119,52 @@ impl TrainingRows {
         Evidence::of_labels(&self.base_confidence, agrees, &self.labels, self.classes.len()).ok()
     }
 
-    /// Positions of the suspects, most suspicious first: rows where another class is more likely than the given one. They are
-    /// ranked by the probability of the given label where models judged the rows that they had not seen, else by the margin.
-    /// There are none where the models tell nothing of the labels ([`Evidence::tells_nothing`]).
+    /// Positions of the suspects, most suspicious first: rows where another class is more likely than the given one, and of each
+    /// given class not more than may be wrong by chance, where it was estimated how many are. So a rare class, whose rows all look like those
+    /// of a frequent one, is not emptied. They are ranked by the probability of the given label where models judged the rows that they
+    /// had not seen, else by the margin. There are none where the models tell nothing of the labels ([`Evidence::tells_nothing`]).
     pub fn suspects(&self) -> Vec<usize> {
         if self.evidence().is_some_and(|evidence| evidence.tells_nothing()) {
             return Vec::new();
         }
+        self.doubtful()
+    }
+
+    /// The suspects, whatever the models tell of the labels.
+    fn doubtful(&self) -> Vec<usize> {
         let by = if self.confidence.is_empty() { &self.margin } else { &self.confidence };
         let mut suspects: Vec<usize> = (0..self.len()).filter(|&at| self.margin[at] < 0.0).collect();
         suspects.sort_by(|&a, &b| by[a].total_cmp(&by[b]).then(a.cmp(&b)));
+        if !self.wrong_probability.is_empty() {
+            let mut expected = vec![0.0; self.classes.len()];
+            for (&label, &p) in self.labels.iter().zip(&self.wrong_probability) {
+                expected[label as usize] += f64::from(p);
+            }
+            let mut left: Vec<usize> = expected.into_iter().map(most_by_chance).collect();
+            suspects.retain(|&at| {
+                let left = &mut left[self.labels[at] as usize];
+                let some = *left > 0;
+                *left = left.saturating_sub(1);
+                some
+            });
+        }
         suspects
     }
 
-    /// The audit of all rows, ranked as [`TrainingRows::suspects`] are, whatever the models tell of the labels.
+    /// The audit of all rows; it flags and ranks as [`TrainingRows::suspects`] does, whatever the models tell of the labels.
     pub fn audit(&self) -> Result<Audit> {
         let (classes, options) = (self.classes.len(), MarginOptions::default());
         let (margin, rival, labels) = (&self.margin, &self.rival, &self.labels);
-        Ok(match &self.confidence[..] {
+        let mut audit = match &self.confidence[..] {
             [] => rank_margins(margin, rival, labels, classes, &options)?,
             confidence => rank_confidences(confidence, margin, rival, labels, classes, &options)?,
-        })
+        };
+        if !self.wrong_probability.is_empty() {
+            let mut flags = vec![false; self.len()];
+            self.doubtful().into_iter().for_each(|at| flags[at] = true);
+            audit.flag(labels, flags)?;
+        }
+        Ok(audit)
     }
 
     /// Writes the table.
@@ -230,6 +255,11 @@ impl TrainingRows {
     }
 }
 
+/// How many events there are at most, with a probability of about 90 %, where so many are expected: the bound of a Poisson variable.
+fn most_by_chance(expected: f64) -> usize {
+    (expected + 1.28 * expected.sqrt() + 2.3) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,13 +291,27 @@ mod tests {
         // By models that have not seen the row: the margin says who is a suspect, the probability in which order.
         rows.confidence = vec![0.01, 0.1, 0.15];
         (rows.base_confidence, rows.base_margin) = (vec![0.3, 0.2, 0.1], vec![0.0, -0.2, -0.3]);
-        rows.wrong_probability = vec![0.9, 0.5, 0.25];
+        rows.wrong_probability = vec![0.9, 0.75, 0.5];
         rows.write(&path).unwrap();
         assert_eq!(TrainingRows::read(&path, &rows.classes).unwrap(), rows);
         assert_eq!(rows.suspects(), [1, 2]);
         let audit = rows.audit().unwrap();
         assert_eq!((audit.order, audit.label_score), (vec![0, 1, 2], rows.confidence.clone()));
         assert_eq!(audit.is_label_issue, [false, true, true]);
+        // Not more of a class than may be wrong by chance.
+        assert_eq!([0.0, 1.0, 100.0].map(most_by_chance), [2, 4, 115]);
+        let many = TrainingRows {
+            labels: vec![0; 9],
+            margin: vec![-0.1; 9],
+            confidence: (0..9u8).map(|at| f32::from(9 - at) / 20.0).collect(),
+            wrong_probability: vec![0.0; 9],
+            rival: vec![1; 9],
+            rows: (0..9).collect(),
+            classes: rows.classes.clone(),
+            ..TrainingRows::default()
+        };
+        assert_eq!(many.suspects(), [8, 7]);
+        assert_eq!(many.audit().unwrap().issue_count(), 2);
         rows.confidence.clear();
         (rows.ids, rows.wrong) = (Vec::new(), None);
         rows.write(&path).unwrap();

@@ -58,12 +58,12 @@ impl Doubts {
         Ok(Doubts { noise: (&model).into(), wrong_probability: model.wrong_probabilities(probabilities, labels)? })
     }
 
-    /// The rows that are most likely wrong, as many as are expected to be so with this precision.
-    fn listed(&self, precision: f64) -> Vec<bool> {
+    /// Of the `contested` rows those that are most likely wrong, as many as are expected to be so with this precision.
+    fn listed(&self, precision: f64, contested: impl Fn(usize) -> bool) -> Vec<bool> {
         let of = |row: usize| self.wrong_probability[row];
-        let mut order: Vec<usize> = (0..self.wrong_probability.len()).collect();
+        let mut order: Vec<usize> = (0..self.wrong_probability.len()).filter(|&row| contested(row)).collect();
         order.sort_by(|&a, &b| of(b).total_cmp(&of(a)).then(a.cmp(&b)));
-        let mut listed = vec![false; order.len()];
+        let mut listed = vec![false; self.wrong_probability.len()];
         let mut found = 0.0;
         for (before, row) in order.into_iter().enumerate() {
             found += f64::from(of(row));
@@ -81,12 +81,15 @@ impl Audited {
     pub fn with_precision(mut self, precision: f64) -> Result<Self> {
         let Some(doubts) = &self.doubts else {
             return Err(Failure::input(format!(
-                "{}: --precision needs an estimate of how many labels are wrong, which this audit has not; audit a run of a vote (the \
-                 models auto, forest, boosting and kernel), or data with --folds",
+                "{}: --precision needs an estimate of how many labels are wrong, which this audit has not: it takes 50 rows or more, \
+                 judged by models that have not seen them (a run of auto, forest, boosting or kernel, or --folds) and that predict \
+                 the labels better than chance",
                 self.source.display()
             )));
         };
-        self.audit.flag(&self.labels, doubts.listed(precision))?;
+        // A row whose label the model predicts is never flagged.
+        let contested = |row: usize| self.audit.predicted_label[row] != self.labels[row];
+        self.audit.flag(&self.labels, doubts.listed(precision, contested))?;
         Ok(self)
     }
 

@@ -52,7 +52,7 @@ pub struct AuditArgs {
     #[arg(long, default_value_t = 10)]
     pub top: usize,
     /// Flag the labels that are most likely wrong, as many as are expected to be so with this precision.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", conflicts_with = "filter")]
     pub precision: Option<f64>,
     /// Exit with code 1 if the share of suspects exceeds this.
     #[arg(long, value_name = "SHARE")]

@@ -5,20 +5,17 @@ use std::process::ExitCode;
 
 use clap::Args;
 use cmrm::Matrix;
-use cmrm::conformal;
+use cmrm::conformal::{self, PredictionSets};
 use cmrm::metric::{Confusion, predicted_classes};
-use cmrm_data::table::ColumnBuilder;
-use cmrm_data::{Column, Kind, LabelOptions, LabelledRows, MissingLabels};
+use cmrm_data::MissingLabels;
 use cmrm_run::judge::{compare, measure};
 use cmrm_run::{Fitted, Wanted};
-use cmrm_train::Stop;
 
 use crate::args::ReadArgs;
 use crate::evaluation::{ArmEvaluation, ClassEvaluation, Evaluation, Sets};
-use crate::failure::{Failure, Result};
-use crate::known;
-use crate::new_rows::NewRows;
-use crate::sets::{ScoreArgs, calibrate, has_calibration};
+use crate::failure::Result;
+use crate::labelled_rows::judge;
+use crate::sets::{Calibrator, SetArgs};
 use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
@@ -34,7 +31,7 @@ pub struct EvaluateArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.9)]
     pub coverage: f64,
     #[command(flatten)]
-    pub score: ScoreArgs,
+    pub sets: SetArgs,
     /// Skip rows without a label instead of refusing them.
     #[arg(long)]
     pub hold_out_unlabelled: bool,
@@ -47,21 +44,23 @@ pub struct EvaluateArgs {
 
 pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
     let fitted = Fitted::open(&args.run, args.arm.as_deref().map_or(Wanted::All, Wanted::Named))?;
-    let read = known::completed(&args.read, &args.data, &args.run, Some(fitted.preprocess.expected()))?;
-    let mut rows = NewRows::open(&args.data, &read, &fitted.preprocess, terminal)?;
-    let Some(labels_from) = rows.labels_from.clone() else {
-        return Err(Failure::input(format!(
-            "{}: no labels to evaluate by; name their column with --label or their file with --labels",
-            args.data
-        )));
-    };
-    let judged = predict(args, &read, &fitted, &mut rows)?;
+    let missing = if args.hold_out_unlabelled { MissingLabels::HoldOut } else { MissingLabels::Refuse };
+    let judged = judge(&args.data, &args.read, missing, "evaluate by", &fitted, terminal)?;
+    let calibrator = Calibrator::new(&fitted, args.coverage, &args.sets, terminal)?;
     let mut arms = Vec::new();
     let mut predictions = Vec::new();
-    for ((name, _), probabilities) in fitted.arms.iter().zip(&judged.probabilities) {
+    for (arm, probabilities) in judged.probabilities.iter().enumerate() {
         let matrix = Matrix::new(probabilities, fitted.info.classes.len())?;
         let predicted = predicted_classes(matrix)?;
-        arms.push(evaluate_arm(args, &fitted, name, matrix, &predicted, &judged.labels, terminal)?);
+        let sets = match calibrator.predictor(arm)? {
+            Some(predictor) => Some(predictor.predict(matrix, &[])?),
+            None => {
+                let name = &fitted.arms[arm].0;
+                terminal.say(format!("note: no prediction sets for the arm {name}: the run kept no calibration rows"));
+                None
+            }
+        };
+        arms.push(evaluate_arm(args, &fitted, arm, matrix, &predicted, &judged.labels, sets.as_ref())?);
         predictions.push(predicted);
     }
     let difference = match predictions.as_slice() {
@@ -72,7 +71,7 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
         schema: "cmrm/evaluate/1",
         run: fitted.run.path().display().to_string(),
         data: args.data.clone(),
-        labels: labels_from,
+        labels: judged.labels_from,
         rows: judged.labels.len(),
         unlabelled_rows: judged.unlabelled,
         arms,
@@ -85,66 +84,17 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Labelled rows and each arm's probabilities for them.
-struct Judged {
-    probabilities: Vec<Vec<f32>>,
-    labels: Vec<u32>,
-    unlabelled: usize,
-}
-
-fn predict(args: &EvaluateArgs, read: &ReadArgs, fitted: &Fitted, rows: &mut NewRows<'_>) -> Result<Judged> {
-    let mut probabilities = vec![Vec::new(); fitted.arms.len()];
-    let mut texts = ColumnBuilder::new(Kind::Categorical);
-    rows.each_block(|block, _| {
-        let features = block.x()?;
-        for ((_, model), out) in fitted.arms.iter().zip(&mut probabilities) {
-            out.extend(model.probabilities(features, &Stop::default())?);
-        }
-        for label in block.labels.iter().flatten() {
-            match label {
-                Some(text) => texts.push_name(text),
-                None => texts.push_missing(),
-            }
-        }
-        Ok(true)
-    })?;
-    let column: Column = texts.finish(read.label.as_deref().unwrap_or("label"));
-    let missing = if args.hold_out_unlabelled { MissingLabels::HoldOut } else { MissingLabels::Refuse };
-    let options = LabelOptions { missing, classes: Some(fitted.info.classes.clone()) };
-    let source = read.labels.as_ref().map_or_else(|| args.data.clone(), |file| file.display().to_string());
-    let labelled = LabelledRows::encode(&column, 0, &options).map_err(|error| error.in_file(&source))?;
-    if labelled.rows.is_empty() {
-        return Err(Failure::input(format!("{source}: no row has a label; check that this is the label column")));
-    }
-    if !labelled.unlabelled.is_empty() {
-        let classes = fitted.info.classes.len();
-        for values in &mut probabilities {
-            for (at, &row) in labelled.rows.iter().enumerate() {
-                values.copy_within(row * classes..(row + 1) * classes, at * classes);
-            }
-            values.truncate(labelled.rows.len() * classes);
-        }
-    }
-    Ok(Judged { probabilities, labels: labelled.labels.indices, unlabelled: labelled.unlabelled.len() })
-}
-
 fn evaluate_arm(
     args: &EvaluateArgs,
     fitted: &Fitted,
-    name: &str,
+    arm: usize,
     probabilities: Matrix<'_, f32>,
     predicted: &[u32],
     labels: &[u32],
-    terminal: &Terminal,
+    sets: Option<&PredictionSets>,
 ) -> Result<ArmEvaluation> {
-    let classes = &fitted.info.classes;
-    let report = if has_calibration(fitted, name) {
-        let predictor = calibrate(fitted, name, args.coverage, args.score, terminal)?;
-        Some(conformal::evaluate(&predictor.predict(probabilities, &[])?, labels)?)
-    } else {
-        terminal.say(format!("note: no prediction sets for the arm {name}: the run kept no calibration rows"));
-        None
-    };
+    let (name, classes) = (&fitted.arms[arm].0, &fitted.info.classes);
+    let report = sets.map(|sets| conformal::evaluate(sets, labels)).transpose()?;
     let confusion = Confusion::new(predicted, labels, classes.len())?;
     let (precisions, recalls, f1) = (confusion.precisions(), confusion.recalls(), confusion.f1_scores());
     let per_class = classes.iter().enumerate().map(|(k, class)| {
@@ -160,12 +110,12 @@ fn evaluate_arm(
         }
     });
     Ok(ArmEvaluation {
-        name: name.to_owned(),
+        name: name.clone(),
         metrics: measure(probabilities, labels, args.seed)?,
         per_class: per_class.collect(),
         sets: report.map(|report| Sets {
             wanted: args.coverage,
-            score: args.score.score,
+            score: args.sets.score,
             coverage: report.coverage,
             mean_size: report.mean_size,
             empty_rate: report.empty_rate,

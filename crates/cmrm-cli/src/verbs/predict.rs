@@ -8,7 +8,7 @@ use cmrm::Matrix;
 use cmrm::conformal::{PredictionSets, SetPredictor};
 use cmrm::metric::predicted_classes;
 use cmrm_data::Table;
-use cmrm_data::table::{Column, Kind};
+use cmrm_data::table::{Column, Kind, Values};
 use cmrm_run::{Fitted, Wanted};
 use cmrm_train::Stop;
 use serde_json::json;
@@ -19,7 +19,7 @@ use crate::known;
 use crate::new_rows::{Block, NewRows};
 use crate::outputs::{OutFile, Outputs};
 use crate::prediction_writer::{OutFormat, PredictionWriter, in_output, is_closed_pipe};
-use crate::sets::{ScoreArgs, calibrate};
+use crate::sets::{Calibrator, SetArgs};
 use crate::terminal::Terminal;
 
 #[derive(Debug, Args)]
@@ -34,8 +34,11 @@ pub struct PredictArgs {
     /// Add prediction sets with this coverage, such as 0.9.
     #[arg(long, value_name = "SHARE", value_parser = crate::args::share)]
     pub coverage: Option<f64>,
+    /// Decide only where the prediction set is small: no predicted_label for rows whose set has more than SIZE classes, or none.
+    #[arg(long, value_name = "SIZE", requires = "coverage")]
+    pub abstain_above: Option<usize>,
     #[command(flatten)]
-    pub score: ScoreArgs,
+    pub sets: SetArgs,
     /// Arm to predict with: base, or the preset's name [default: the envelope arm].
     #[arg(long, value_name = "NAME")]
     pub arm: Option<String>,
@@ -48,6 +51,9 @@ pub struct PredictArgs {
 
 pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
     let mut outputs = Outputs::default().reads_run(&args.run).reads_with(&args.data, &args.read);
+    if let Some(trusted) = &args.sets.trusted {
+        outputs = outputs.reads_data(trusted, None, None);
+    }
     let out = args.out.as_deref().map(|path| outputs.file("--out", path)).transpose()?;
     let format = args.out.as_deref().map(OutFormat::of).transpose()?;
     if format == Some(OutFormat::Npy) && args.coverage.is_some() {
@@ -60,7 +66,10 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
     let (arm, _) = fitted.arms.first().ok_or_else(|| Failure::internal("the run has no arm"))?;
     let sets = match args.coverage {
         None => None,
-        Some(coverage) => Some(calibrate(&fitted, arm, coverage, args.score, terminal)?),
+        Some(coverage) => {
+            let calibrator = Calibrator::new(&fitted, coverage, &args.sets, terminal)?;
+            Some(calibrator.predictor(0)?.ok_or_else(|| calibrator.no_rows(0))?)
+        }
     };
     let read = known::completed(&args.read, &args.data, &args.run, Some(fitted.preprocess.expected()))?;
     let mut rows = NewRows::open(&args.data, &read, &fitted.preprocess, terminal)?;
@@ -71,6 +80,7 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
     head.insert("run".into(), fitted.run.path().display().to_string().into());
     head.insert("arm".into(), arm.as_str().into());
     head.insert("coverage".into(), json!(args.coverage));
+    head.insert("abstain_above".into(), json!(args.abstain_above));
     head.insert("version".into(), env!("CARGO_PKG_VERSION").into());
     match (&out, format) {
         (Some(out), Some(format)) => {
@@ -159,14 +169,23 @@ impl Job<'_> {
         if let Some(labels) = block.labels.filter(|_| self.labelled) {
             columns.push(text_column("given_label", labels.iter().map(Option::as_deref)));
         }
-        columns.push(text_column("predicted_label", predicted.iter().map(|&k| Some(classes[k as usize].as_str()))));
+        let sets = self.sets.map(|sets| sets.predict(matrix, &[])).transpose()?;
+        let undecided: Option<Vec<bool>> = match (&sets, self.args.abstain_above) {
+            (Some(sets), Some(most)) => Some(sets.sizes().map(|size| size == 0 || size > most).collect()),
+            _ => None,
+        };
+        let decided = |row: usize| undecided.as_ref().is_none_or(|undecided| !undecided[row]);
+        let label_of = |(row, &k): (usize, &u32)| decided(row).then(|| classes[k as usize].as_str());
+        columns.push(text_column("predicted_label", predicted.iter().enumerate().map(label_of)));
         columns.push(Column::numeric("confidence", numbers(&|row| top_two(row).0)));
         columns.push(Column::numeric("margin", numbers(&|row| top_two(row).0 - top_two(row).1)));
-        if let Some(sets) = self.sets {
-            let sets = sets.predict(matrix, &[])?;
-            let joined = joined_sets(&sets, classes);
+        if let Some(sets) = &sets {
+            let joined = joined_sets(sets, classes);
             columns.push(text_column("prediction_set", joined.iter().map(|set| Some(set.as_str()))));
             columns.push(Column::numeric("set_size", sets.sizes().map(|size| size as f64).collect()));
+        }
+        if let Some(undecided) = undecided {
+            columns.push(Column::new("abstained", Values::Boolean(undecided)));
         }
         if self.args.probabilities {
             for (k, class) in classes.iter().enumerate() {

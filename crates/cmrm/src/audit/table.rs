@@ -58,7 +58,7 @@ impl Audit {
             self.suggested_label[row] = if self.is_label_issue[row] { predicted } else { label };
         }
         let groups = Groups::new(labels, self.suggestions.classes());
-        self.suggestions = PairCounts::count(&groups, labels, None);
+        self.suggestions = PairCounts::count(&groups, &self.suggested_label, None);
         Ok(())
     }
 

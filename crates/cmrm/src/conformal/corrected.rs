@@ -59,7 +59,11 @@ impl Conformal {
                 .collect()
         };
         let coverage = self.config().coverage;
-        let threshold = |scored: &mut [(f64, f64)], of: f64| corrected_threshold(scored, coverage * (of + 1.0));
+        // Too few rows for the coverage, as with clean labels; unbiased weights of a rare class may even add up to less than none.
+        let threshold = |scored: &mut [(f64, f64)], of: f64| match coverage * (of + 1.0) {
+            share if share > of + 1e-9 => f64::INFINITY,
+            share => corrected_threshold(scored, share),
+        };
         let thresholds = match self.config().thresholds {
             ThresholdKind::Marginal => {
                 let mut all: Vec<(f64, f64)> = (0..classes).flat_map(&mut scored).collect();

@@ -20,6 +20,8 @@ const INTERVAL_DROP: f64 = 1.35;
 /// Rates of the pairs of classes have to explain the labels better by this much: classes that are alike look as if they were
 /// taken for each other.
 const STRUCTURE_GAIN: f64 = 25.0;
+/// With more classes, rows are too few to tell pairs of them apart, and each matrix takes classes³ steps.
+const MOST_PAIRED_CLASSES: usize = 100;
 /// The share of labels drawn at random: few steps where most data is, up to nearly all.
 const FINE_STEPS: usize = 10;
 const FINE_END: f64 = 0.1;
@@ -49,7 +51,8 @@ impl NoiseModel {
     /// `probabilities`, `[rows, classes]`, come from models that have not seen the row they judge and speak of observed labels. For a
     /// transition matrix `T` and an exponent, `s ∝ max(q T⁻¹, 0.0001)^exponent` are the clean probabilities, and `Tᵀs` judges
     /// the labels by its likelihood. Three forms of `T` compete: all pairs alike, and pairs by what the surer rows of each class
-    /// are observed as or predicted as. Of each form the rate is searched.
+    /// are observed as or predicted as. Of each form the rate is searched. Two classes, and more than 100, have the first form only: labels that
+    /// are wrong in one direction alone look like classes that overlap.
     pub fn estimate(probabilities: Matrix<'_, f32>, labels: &[u32]) -> Result<Self> {
         let (rows, classes) = (probabilities.rows(), probabilities.columns());
         check_length("labels against rows of probabilities", rows, labels.len())?;
@@ -64,7 +67,7 @@ impl NoiseModel {
         let rates: Vec<f64> = random_shares().map(|share| share * (classes - 1) as f64 / classes as f64).collect();
         let alike = judged.profile(&[(all.clone(), Shape::uniform(classes))], &rates)?;
         let mut best = (Shape::uniform(classes), alike, false);
-        if classes > 2 {
+        if (3..=MOST_PAIRED_CLASSES).contains(&classes) {
             // The labels that a shape is counted from must not judge it.
             let (even, odd): (Vec<usize>, Vec<usize>) =
                 (all.iter().copied().step_by(2).collect(), all.iter().copied().skip(1).step_by(2).collect());

@@ -74,8 +74,7 @@ impl Judged<'_> {
             clean.copy_from_slice(told);
             sharpen(&mut clean, sharpness);
             let label = self.labels[row] as usize;
-            let observed: f64 = clean.iter().enumerate().map(|(k, s)| s * transition.probability(k, label)).sum();
-            sum += observed.max(f64::MIN_POSITIVE).ln();
+            sum += transition.observed(&clean, label).max(f64::MIN_POSITIVE).ln();
         }
         sum
     }

@@ -2,6 +2,7 @@
 
 use super::estimate::NoiseModel;
 use super::likelihood::clean_row;
+use crate::conformal::check_probabilities;
 use crate::error::{Result, check_labels, check_length};
 use crate::matrix::Matrix;
 
@@ -10,6 +11,7 @@ impl NoiseModel {
     /// only where the pairs have rates of their own.
     pub fn clean_probabilities(&self, observed: Matrix<'_, f32>) -> Result<Vec<f32>> {
         check_length("classes of the noise model", self.transition.classes(), observed.columns())?;
+        check_probabilities(observed)?;
         let mut clean = vec![0.0; observed.columns()];
         let mut out = Vec::with_capacity(observed.values().len());
         for row in observed.iter_rows() {
@@ -23,6 +25,7 @@ impl NoiseModel {
     /// `s[k] T[k][label]`, normalised. `observed` are probabilities of models that have not seen the row.
     pub fn posteriors(&self, observed: Matrix<'_, f32>, labels: &[u32]) -> Result<Vec<f32>> {
         check_length("classes of the noise model", self.transition.classes(), observed.columns())?;
+        check_probabilities(observed)?;
         check_length("labels against rows of probabilities", observed.rows(), labels.len())?;
         check_labels(labels, observed.columns())?;
         let mut clean = vec![0.0; observed.columns()];

@@ -17,6 +17,8 @@ pub struct Transition {
     classes: usize,
     entries: Vec<f64>,
     inverse: Vec<f64>,
+    /// The share of labels drawn at random from all classes, where that is all there is: what takes classes² steps then takes classes.
+    alike: Option<f64>,
 }
 
 impl Transition {
@@ -36,8 +38,13 @@ impl Transition {
             }
         }
         let entries = entries.values().to_vec();
-        match inverse(&entries, classes) {
-            Some(inverse) => Ok(Transition { classes, entries, inverse }),
+        let alike = random_share(&entries, classes);
+        let inverse = match alike {
+            Some(share) => inverse_of_alike(share, classes),
+            None => inverse(&entries, classes),
+        };
+        match inverse {
+            Some(inverse) => Ok(Transition { classes, entries, inverse, alike }),
             None => refuse("it has no inverse: some classes are observed alike, so their labels say nothing".into()),
         }
     }
@@ -65,6 +72,17 @@ impl Transition {
         self.entries[of * self.classes + observed]
     }
 
+    /// The probability that a row with these probabilities of the true classes is observed as `observed`.
+    pub(super) fn observed(&self, clean: &[f64], observed: usize) -> f64 {
+        match self.alike {
+            Some(share) => {
+                let sum: f64 = clean.iter().sum();
+                (1.0 - share) * clean[observed] + share * sum / self.classes as f64
+            }
+            None => clean.iter().enumerate().map(|(k, s)| s * self.probability(k, observed)).sum(),
+        }
+    }
+
     /// The probabilities that a row of class `of` is observed as each class.
     pub fn row(&self, of: usize) -> &[f64] {
         &self.entries[of * self.classes..][..self.classes]
@@ -84,6 +102,12 @@ impl Transition {
 
     /// `q T⁻¹`: what probabilities of observed labels say of true ones. Entries may be negative where the two do not fit together.
     pub(super) fn undo<T: Copy + Into<f64>>(&self, observed: &[T], out: &mut [f64]) {
+        if let Some(share) = self.alike {
+            let sum: f64 = observed.iter().map(|&q| q.into()).sum();
+            let spread = share * sum / self.classes as f64;
+            out.iter_mut().zip(observed).for_each(|(out, &q)| *out = (q.into() - spread) / (1.0 - share));
+            return;
+        }
         out.fill(0.0);
         for (&q, row) in observed.iter().zip(self.inverse.chunks_exact(self.classes)) {
             let q = q.into();
@@ -108,6 +132,19 @@ impl From<Transition> for Vec<Vec<f64>> {
     fn from(transition: Transition) -> Self {
         transition.entries.chunks_exact(transition.classes).map(<[f64]>::to_vec).collect()
     }
+}
+
+/// The share of labels drawn at random from all classes, if all classes have the same and no other noise.
+fn random_share(matrix: &[f64], n: usize) -> Option<f64> {
+    let &wrong = matrix.get(1)?;
+    let alike = matrix.iter().enumerate().all(|(at, &p)| p == if at % (n + 1) == 0 { matrix[0] } else { wrong });
+    alike.then_some(wrong * n as f64)
+}
+
+fn inverse_of_alike(share: f64, n: usize) -> Option<Vec<f64>> {
+    let rest = 1.0 - share;
+    let entry = |at: usize| (f64::from(u8::from(at.is_multiple_of(n + 1))) - share / n as f64) / rest;
+    (rest > LEAST_PIVOT).then(|| (0..n * n).map(entry).collect())
 }
 
 /// By Gauss and Jordan, with the largest pivot of each column.
@@ -171,6 +208,8 @@ mod tests {
             for k in 0..classes {
                 let expected = (f64::from(u8::from(j == k)) - e / 4.0) / (1.0 - e);
                 assert!((transition.unbiased(j)[k] - expected).abs() < 1e-12);
+                // As for any other matrix.
+                assert!((inverse(&transition.entries, classes).unwrap()[j * classes + k] - expected).abs() < 1e-12);
             }
         }
         let stored = serde_json::to_string(&transition).unwrap();

@@ -1,0 +1,74 @@
+//! Rows with labels, and what the models of a run say of them.
+
+use cmrm_data::table::ColumnBuilder;
+use cmrm_data::{Column, Kind, LabelOptions, LabelledRows, MissingLabels};
+use cmrm_run::Fitted;
+use cmrm_train::Stop;
+
+use crate::args::ReadArgs;
+use crate::failure::{Failure, Result};
+use crate::known;
+use crate::new_rows::NewRows;
+use crate::terminal::Terminal;
+
+/// Labelled rows, and each arm's probabilities for them.
+pub struct Judged {
+    /// In the order of the run's arms.
+    pub probabilities: Vec<Vec<f32>>,
+    pub labels: Vec<u32>,
+    /// Rows left out because they have no label.
+    pub unlabelled: usize,
+    /// Where the labels come from, in words.
+    pub labels_from: String,
+}
+
+/// Reads labelled data and asks every arm. `what_for` ends the sentence "no labels to …".
+pub fn judge(
+    data: &str,
+    read: &ReadArgs,
+    missing: MissingLabels,
+    what_for: &str,
+    fitted: &Fitted,
+    terminal: &Terminal,
+) -> Result<Judged> {
+    let read = known::completed(read, data, fitted.run.path(), Some(fitted.preprocess.expected()))?;
+    let mut rows = NewRows::open(data, &read, &fitted.preprocess, terminal)?;
+    let Some(labels_from) = rows.labels_from.clone() else {
+        return Err(Failure::input(format!(
+            "{data}: no labels to {what_for}; name their column with --label or their file with --labels"
+        )));
+    };
+    let mut probabilities = vec![Vec::new(); fitted.arms.len()];
+    let mut texts = ColumnBuilder::new(Kind::Categorical);
+    rows.each_block(|block, _| {
+        let features = block.x()?;
+        for ((_, model), out) in fitted.arms.iter().zip(&mut probabilities) {
+            out.extend(model.probabilities(features, &Stop::default())?);
+        }
+        for label in block.labels.iter().flatten() {
+            match label {
+                Some(text) => texts.push_name(text),
+                None => texts.push_missing(),
+            }
+        }
+        Ok(true)
+    })?;
+    let column: Column = texts.finish(read.label.as_deref().unwrap_or("label"));
+    let options = LabelOptions { missing, classes: Some(fitted.info.classes.clone()) };
+    let source = read.labels.as_ref().map_or_else(|| data.to_owned(), |file| file.display().to_string());
+    let labelled = LabelledRows::encode(&column, 0, &options).map_err(|error| error.in_file(&source))?;
+    if labelled.rows.is_empty() {
+        return Err(Failure::input(format!("{source}: no row has a label; check that this is the label column")));
+    }
+    if !labelled.unlabelled.is_empty() {
+        let classes = fitted.info.classes.len();
+        for values in &mut probabilities {
+            for (at, &row) in labelled.rows.iter().enumerate() {
+                values.copy_within(row * classes..(row + 1) * classes, at * classes);
+            }
+            values.truncate(labelled.rows.len() * classes);
+        }
+    }
+    let unlabelled = labelled.unlabelled.len();
+    Ok(Judged { probabilities, labels: labelled.labels.indices, unlabelled, labels_from })
+}
