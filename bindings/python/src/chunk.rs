@@ -89,7 +89,7 @@ fn one_pass(
     stop.check()?;
     let (waypoint, history) = (trainer.waypoint(), trainer.history().to_vec());
     let arms = trainer.finish()?;
-    Ok((fit.finish(arms, history), waypoint))
+    Ok((fit.finish(arms, history)?, waypoint))
 }
 
 /// The networks that passes over further rows go on from.

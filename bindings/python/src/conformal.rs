@@ -2,7 +2,7 @@
 
 use cmrm::Matrix;
 use cmrm::conformal::{
-    Conformal, ConformalConfig, EmptySets, ScoreKind, SetPredictor as Predictor, ThresholdKind, draw_uniforms,
+    Assurance, Conformal, ConformalConfig, EmptySets, ScoreKind, SetPredictor as Predictor, ThresholdKind, draw_uniforms,
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -42,6 +42,7 @@ pub struct Options {
     allow_empty: bool,
     raps_penalty: f64,
     raps_free_ranks: usize,
+    guaranteed: bool,
 }
 
 /// Uniform numbers, where the score asks for them.
@@ -71,6 +72,8 @@ pub fn calibrate_sets<'py>(
     let (score, labels) = (config.score, slice(&labels)?);
     let conformal = config.validate().map_err(refuse)?;
     let uniforms = uniforms(score, labels.len(), seed);
+    let assurance = if options.guaranteed { Assurance::Guaranteed } else { Assurance::Estimated };
+    let noise = noise.map(|noise| (noise, assurance));
     let predictor = match &probabilities {
         Floats::Single(array) => calibrated(py, &conformal, matrix(array)?, labels, &uniforms, noise.as_ref()),
         Floats::Double(array) => calibrated(py, &conformal, matrix(array)?, labels, &uniforms, noise.as_ref()),
@@ -84,14 +87,11 @@ fn calibrated<T: Copy + Into<f64> + Sync>(
     rows: Matrix<'_, T>,
     labels: &[u32],
     uniforms: &[f64],
-    noise: Option<&Said<'_>>,
+    noise: Option<&(Said<'_>, Assurance)>,
 ) -> PyResult<Predictor> {
-    let Some(noise) = noise else { return detached(py, || conformal.calibrate(rows, labels, uniforms)) };
+    let Some((noise, assurance)) = noise else { return detached(py, || conformal.calibrate(rows, labels, uniforms)) };
     let transition = noise.transition(rows.columns())?;
-    detached(py, || {
-        let weights = transition.unbiased_weights(labels)?;
-        conformal.calibrate_corrected(rows, Matrix::new(&weights, rows.columns())?, uniforms)
-    })
+    detached(py, || conformal.calibrate_known_noise(rows, labels, &transition, *assurance, uniforms))
 }
 
 #[pymethods]

@@ -34,7 +34,7 @@ impl RowViews {
         let (mut weight, mut trained_on) = (vec![1.0; rows], vec![false; rows]);
         let envelope = outcome.envelope_arm()?;
         let record = &outcome.training_rows;
-        let mut wrong_probability = outcome.noise.as_ref().map(|_| vec![0.0; rows]);
+        let mut wrong_probability = (!record.wrong_probability.is_empty()).then(|| vec![0.0; rows]);
         let mut out_of_sample = envelope.out_of_sample.as_ref().map(|_| vec![0.0; rows * classes]);
         let of_row = |row: usize| row * classes..(row + 1) * classes;
         for (at, &row) in train.rows.iter().enumerate() {
@@ -56,7 +56,7 @@ impl RowViews {
             let said = envelope.model.observed_probabilities(rows.rows.view()?, stop)?;
             if let (Some(all), Some(noise)) = (&mut wrong_probability, &outcome.noise) {
                 let of_others: Vec<u32> = others.iter().map(|&row| labels[row]).collect();
-                let wrong = noise.model.wrong_probabilities(Matrix::new(&said, classes)?, &of_others)?;
+                let wrong = noise.wrong_probabilities(Matrix::new(&said, classes)?, &of_others)?;
                 others.iter().zip(wrong).for_each(|(&row, wrong)| all[row] = wrong);
             }
             for (row, said) in others.into_iter().zip(said.chunks_exact(classes)) {
@@ -68,7 +68,7 @@ impl RowViews {
             }
         }
         let options = MarginOptions::default();
-        let audit = match &out_of_sample {
+        let mut audit = match &out_of_sample {
             None => rank_margins(&margins, &rivals, labels, classes, &options)?,
             Some(all) => {
                 let of_label = |(said, label): (&[f32], &u32)| said[*label as usize];
@@ -76,6 +76,9 @@ impl RowViews {
                 rank_confidences(&confidences, &margins, &rivals, labels, classes, &options)?
             }
         };
+        if let Some(wrong) = &wrong_probability {
+            audit.limit_by_class(labels, wrong)?;
+        }
         Ok(RowViews { audit, weight, trained_on, out_of_sample, wrong_probability, classes })
     }
 

@@ -103,6 +103,19 @@ def test_sets_are_corrected_for_noise(score):
     assert rate == matrix
 
 
+def test_a_guarantee_asks_for_more():
+    truth, labels, probs = observed(2, 0.3)
+    new_truth, _, new = observed(3, 0.3)
+    judge = lambda **how: conformal.evaluate(  # noqa: E731
+        conformal.calibrate(probs, labels, coverage=0.7, noise=0.3, **how).predict(new), new_truth
+    )
+    assert judge(guaranteed=True)["coverage"] > judge()["coverage"] + 0.01
+    with pytest.raises(ValueError, match="noise="):
+        conformal.calibrate(probs, labels, guaranteed=True)
+    with pytest.raises(ValueError, match="one threshold"):
+        conformal.calibrate(probs, labels, noise=0.3, guaranteed=True, per_class=True)
+
+
 def test_noise_that_cannot_be_undone_is_refused():
     truth, labels, probs = observed(4, 0.2, rows=100)
     with pytest.raises(ValueError, match="1 - 1/classes"):

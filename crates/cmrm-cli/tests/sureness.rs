@@ -56,13 +56,31 @@ fn a_run_says_how_far_its_labels_can_be_believed() {
     let refused = refuse(at, &["predict", "run", "digits", "--coverage", "0.9", "--calibration", "clean"]);
     assert!(refused.contains("corrected, observed, trusted"), "{refused}");
 
-    // With rows held back these calibrate; a single network estimates no noise.
+    // With rows held back these calibrate.
     let held = json(at, &[&fit[..], &["--validation-share", "0.2", "--test-share", "0.2", "--out", "held"]].concat());
     assert!(number(&held["arms"][1]["corrected_sets"]["mean_size"]) < number(&held["arms"][1]["sets"]["mean_size"]));
-    let network = json(at, &["fit", "digits", "--model", "mlp", "--epochs", "1", "--out", "network"]);
-    assert!(network.get("noise").is_none());
-    let refused = refuse(at, &["audit", "network", "--precision", "0.9"]);
-    assert!(refused.contains("--folds"), "{refused}");
-    let refused = refuse(at, &["predict", "network", "digits", "--coverage", "0.9", "--calibration", "corrected"]);
+}
+
+#[test]
+fn single_models_tell_the_noise_by_rows_held_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("no number: {value}"));
+    let fit = ["fit", "digits", "--noise", "symmetric:0.3", "--out"];
+    for (run, more) in [("network", &["--model", "mlp", "--epochs", "15"][..]), ("linear", &["--model", "linear"])] {
+        let found = json(at, &[&fit[..], &[run], more, &["--validation-share", "0.3"]].concat());
+        let [low, high] = [0, 1].map(|end| number(&found["noise"]["interval"][end]));
+        assert!(low - 0.05 < 0.3 && 0.3 < high + 0.05 && high > low, "{run}: {}", found["noise"]);
+        for arm in found["arms"].as_array().unwrap() {
+            let (observed, corrected) = (&arm["sets"], &arm["corrected_sets"]);
+            assert!(number(&corrected["mean_size"]) < 0.6 * number(&observed["mean_size"]), "{run}: {arm}");
+            assert!(number(&corrected["coverage"]) > 0.85, "{run}: {arm}");
+        }
+        let refused = refuse(at, &["audit", run, "--precision", "0.9"]);
+        assert!(refused.contains("--folds"), "{refused}");
+    }
+    let few = ["fit", "digits", "--model", "mlp", "--epochs", "1", "--validation-share", "0.02", "--out", "few"];
+    assert!(json(at, &few).get("noise").is_none());
+    let refused = refuse(at, &["predict", "few", "digits", "--coverage", "0.9", "--calibration", "corrected"]);
     assert!(refused.contains("was not estimated"), "{refused}");
 }

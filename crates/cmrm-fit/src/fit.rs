@@ -98,20 +98,16 @@ impl Fit {
     }
 
     /// What was found, once the training of [`Fit::trainer`] has ended.
-    pub fn finish(self, arms: Vec<Trained<f32>>, history: Vec<EpochStats>) -> FitOutcome {
+    pub fn finish(self, arms: Vec<Trained<f32>>, history: Vec<EpochStats>) -> Result<FitOutcome> {
         let train = &self.rows.train;
         let mut training_rows = arms.last().map(|arm| TrainingRows::of(&train.data, &arm.record)).unwrap_or_default();
         (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
         let arms = arms.into_iter().map(Into::into).collect();
-        FitOutcome {
-            config: self.config,
-            rows: self.rows,
-            arms,
-            members: Vec::new(),
-            history,
-            noise: None,
-            training_rows,
-        }
+        let members = Vec::new();
+        let mut outcome =
+            FitOutcome { config: self.config, rows: self.rows, arms, members, history, noise: None, training_rows };
+        outcome.noise = outcome.noise_of_validation_rows()?;
+        Ok(outcome)
     }
 
     /// What was found, once a vote has been fitted: each arm with its out-of-sample probabilities, those of the base arm, which may not
@@ -134,12 +130,13 @@ impl Fit {
         // Models that tell nothing of the labels tell nothing of their noise.
         if training_rows.evidence().is_some_and(|evidence| evidence.tells_of_noise()) {
             // By the base arm: the weights of the other come from models that know all labels.
-            let found = Noise::estimate(base, &train.data, self.config.balance_classes)?;
-            training_rows.wrong_probability = found.wrong_probabilities(&train.data);
-            if let (Some(arm), Some(undoing)) = (arms.last_mut(), found.undoing())
+            let found = Noise::estimate(of_classes(base)?, &train.data.labels, self.config.balance_classes)?;
+            training_rows.wrong_probability = found.wrong_probabilities(of_classes(base)?, &train.data.labels)?;
+            let undoing = found.undoing(of_classes(base)?, of_classes(judged)?)?;
+            if let (Some(arm), Some(undoing)) = (arms.last_mut(), undoing)
                 && let Predictor::Vote(vote) = &arm.model
             {
-                arm.model = vote.clone().corrected(undoing.clone())?.into();
+                arm.model = vote.clone().corrected(undoing)?.into();
             }
             noise = Some(found);
         }
@@ -169,7 +166,7 @@ impl Fit {
         }
         let history = trainer.history().to_vec();
         let arms = trainer.finish()?;
-        Ok(self.finish(arms, history))
+        self.finish(arms, history)
     }
 
     /// The fit whose training rows a search for settings may see: those to train on and to validate, and no test rows.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cmrm::Matrix;
+use cmrm::audit::Evidence;
 use cmrm_data::{Dataset, Fingerprint};
 use cmrm_run::names::{MARGINS, PREPROCESS};
 use cmrm_run::summary::{Labels, MemberSummary};
@@ -66,6 +67,26 @@ impl FitOutcome {
         self.arms.iter().find(|arm| arm.name == BASE)
     }
 
+    /// The arm that tells the noise in the labels: the one without an envelope, if it is there. Envelopes make models doubt labels.
+    fn judge(&self) -> Result<&FittedArm> {
+        self.base_arm().map_or_else(|| self.envelope_arm(), Ok)
+    }
+
+    /// The noise as single models tell it of the validation rows, where there are enough of them and they are told better than by
+    /// chance.
+    pub(crate) fn noise_of_validation_rows(&self) -> Result<Option<Noise>> {
+        let held = &self.rows.validation.data;
+        if held.is_empty() {
+            return Ok(None);
+        }
+        let observed = self.judge()?.model.observed_probabilities(held.x()?, &Stop::default())?;
+        let observed = Matrix::new(&observed, held.classes.len())?;
+        if !Evidence::of(observed, &held.labels)?.tells_of_noise() {
+            return Ok(None);
+        }
+        Noise::estimate(observed, &held.labels, self.config.balance_classes).map(Some)
+    }
+
     /// What an arm says of the rows that prediction sets are calibrated on: the validation rows, or else the training rows
     /// where models have judged them that had not seen them. Nothing if there are neither.
     pub fn calibration(&self, arm: &FittedArm, stop: &Stop) -> Result<Option<Calibration>> {
@@ -75,7 +96,7 @@ impl FitOutcome {
                 let (held, classes) = (&validation.data, validation.data.classes.len());
                 let clean = match &self.noise {
                     Some(noise) => {
-                        let observed = arm.model.observed_probabilities(held.x()?, stop)?;
+                        let observed = self.judge()?.model.observed_probabilities(held.x()?, stop)?;
                         Some(noise.posteriors_of(Matrix::new(&observed, classes)?, &held.labels)?)
                     }
                     None => None,

@@ -86,7 +86,7 @@ impl FitOutcome {
             arms,
             members: self.members.clone(),
             difference,
-            noise: self.noise.as_ref().map(|noise| (&noise.model).into()),
+            noise: self.noise.as_ref().map(|noise| (&noise.estimate.likeliest).into()),
             suspects: Suspects::find(training_rows),
             warnings: self.warnings()?,
             seed: config.seed,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cmrm::Matrix;
-use cmrm::audit::{Audit, Evidence, MarginOptions, rank_confidences, rank_margins};
+use cmrm::audit::{Audit, Evidence, MarginOptions, limit_by_class, rank_confidences, rank_margins};
 use cmrm::scores::strongest_other;
 use cmrm_data::read::{ReadOptions, Source, read};
 use cmrm_data::table::Values;
@@ -127,28 +127,14 @@ impl TrainingRows {
         if self.evidence().is_some_and(|evidence| evidence.tells_nothing()) {
             return Vec::new();
         }
-        self.doubtful()
-    }
-
-    /// The suspects, whatever the models tell of the labels.
-    fn doubtful(&self) -> Vec<usize> {
         let by = if self.confidence.is_empty() { &self.margin } else { &self.confidence };
         let mut suspects: Vec<usize> = (0..self.len()).filter(|&at| self.margin[at] < 0.0).collect();
         suspects.sort_by(|&a, &b| by[a].total_cmp(&by[b]).then(a.cmp(&b)));
-        if !self.wrong_probability.is_empty() {
-            let mut expected = vec![0.0; self.classes.len()];
-            for (&label, &p) in self.labels.iter().zip(&self.wrong_probability) {
-                expected[label as usize] += f64::from(p);
-            }
-            let mut left: Vec<usize> = expected.into_iter().map(most_by_chance).collect();
-            suspects.retain(|&at| {
-                let left = &mut left[self.labels[at] as usize];
-                let some = *left > 0;
-                *left = left.saturating_sub(1);
-                some
-            });
+        if self.wrong_probability.is_empty() {
+            return suspects;
         }
-        suspects
+        // Rows that do not fit together are refused by `audit`.
+        limit_by_class(&suspects, &self.labels, &self.wrong_probability, self.classes.len()).unwrap_or(suspects)
     }
 
     /// The audit of all rows; it flags and ranks as [`TrainingRows::suspects`] does, whatever the models tell of the labels.
@@ -160,9 +146,7 @@ impl TrainingRows {
             confidence => rank_confidences(confidence, margin, rival, labels, classes, &options)?,
         };
         if !self.wrong_probability.is_empty() {
-            let mut flags = vec![false; self.len()];
-            self.doubtful().into_iter().for_each(|at| flags[at] = true);
-            audit.flag(labels, flags)?;
+            audit.limit_by_class(labels, &self.wrong_probability)?;
         }
         Ok(audit)
     }
@@ -255,11 +239,6 @@ impl TrainingRows {
     }
 }
 
-/// How many events there are at most, with a probability of about 90 %, where so many are expected: the bound of a Poisson variable.
-fn most_by_chance(expected: f64) -> usize {
-    (expected + 1.28 * expected.sqrt() + 2.3) as usize
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,7 +278,6 @@ mod tests {
         assert_eq!((audit.order, audit.label_score), (vec![0, 1, 2], rows.confidence.clone()));
         assert_eq!(audit.is_label_issue, [false, true, true]);
         // Not more of a class than may be wrong by chance.
-        assert_eq!([0.0, 1.0, 100.0].map(most_by_chance), [2, 4, 115]);
         let many = TrainingRows {
             labels: vec![0; 9],
             margin: vec![-0.1; 9],

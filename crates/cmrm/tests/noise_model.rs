@@ -1,8 +1,10 @@
 //! The noise in labels: estimated from planted noise, and undone.
 
 use cmrm::Matrix;
-use cmrm::conformal::{ConformalConfig, ScoreKind, ThresholdKind, conformal_threshold, corrected_threshold, evaluate};
-use cmrm::noise_model::{NoiseModel, Transition};
+use cmrm::conformal::{
+    Assurance, ConformalConfig, ScoreKind, ThresholdKind, conformal_threshold, corrected_threshold, evaluate,
+};
+use cmrm::noise_model::{NoiseModel, PlausibleNoise, Transition};
 use cmrm::rng::Rng;
 use proptest::prelude::*;
 
@@ -168,6 +170,95 @@ fn corrected_sets_cover_the_true_class_and_observed_ones_too_much() {
             }
         }
     }
+}
+
+#[test]
+fn sets_are_larger_where_the_rate_is_less_certain() {
+    let transition = Transition::uniform(3, 0.25).unwrap();
+    let size = |rows: usize| {
+        let (calibration, new) = (plant(rows, &transition, 2.0, 3), plant(4000, &transition, 2.0, 4));
+        let found = PlausibleNoise::of(calibration.observed(), &calibration.labels).unwrap();
+        assert!(found.models.is_sorted_by(|a, b| a.rate <= b.rate));
+        let [low, high] = found.likeliest.interval;
+        assert!(found.models[0].rate < high && low < found.models[found.models.len() - 1].rate, "{found:?}");
+        let of = |weights: Vec<f32>| {
+            assert!(weights.chunks_exact(3).all(|row| (row.iter().sum::<f32>() - 1.0).abs() < 1e-5));
+            let conformal = ConformalConfig::default().validate().unwrap();
+            let weights = Matrix::new(&weights, 3).unwrap();
+            let predictor = conformal.calibrate_corrected(calibration.observed(), weights, &[]).unwrap();
+            evaluate(&predictor.predict(new.observed(), &[]).unwrap(), &new.truth).unwrap()
+        };
+        let likeliest = of(found.likeliest.posteriors(calibration.observed(), &calibration.labels).unwrap());
+        let plausible = of(found.posteriors(calibration.observed(), &calibration.labels).unwrap());
+        assert!(plausible.coverage > 0.87, "{rows} rows: {plausible:?}");
+        plausible.mean_size / likeliest.mean_size
+    };
+    let (few, many) = (size(200), size(8000));
+    assert!(few > 1.05 && many < 1.03, "{few} {many}");
+}
+
+#[test]
+fn a_guarantee_holds_on_average_for_few_rows_too() {
+    let entries = [0.9, 0.1, 0.0, 0.0, 0.8, 0.2, 0.15, 0.05, 0.8];
+    let general = Transition::new(Matrix::new(&entries, 3).unwrap()).unwrap();
+    for transition in [Transition::uniform(3, 0.3).unwrap(), general] {
+        let new = plant(4000, &transition, 2.0, 99);
+        let conformal = ConformalConfig { coverage: 0.7, ..ConformalConfig::default() }.validate().unwrap();
+        let mean = |assurance: Assurance, rows: usize| {
+            let one = |seed| {
+                let sample = plant(rows, &transition, 2.0, seed);
+                let found =
+                    conformal.calibrate_known_noise(sample.observed(), &sample.labels, &transition, assurance, &[]);
+                let sets = found.unwrap().predict(new.observed(), &[]).unwrap();
+                evaluate(&sets, &new.truth).unwrap().coverage
+            };
+            (0..40).map(one).sum::<f64>() / 40.0
+        };
+        for rows in [90, 900] {
+            let (estimated, guaranteed) = (mean(Assurance::Estimated, rows), mean(Assurance::Guaranteed, rows));
+            assert!((estimated - 0.7).abs() < 0.03 && guaranteed > 0.7 + 0.01, "{rows}: {estimated} {guaranteed}");
+        }
+        assert!(mean(Assurance::Guaranteed, 9000) < 0.78);
+    }
+    let labels: Vec<u32> = (0..90).map(|row| row % 3).collect();
+    let expected = (1.0 + 0.45) / (1.0 - 0.45) * (std::f64::consts::PI / 8.0 / 90.0).sqrt();
+    assert!((Transition::uniform(3, 0.3).unwrap().deviation(&labels).unwrap() - expected).abs() < 1e-12);
+    assert!(Transition::uniform(3, 0.3).unwrap().deviation(&[]).is_err());
+    let by_class = ConformalConfig { thresholds: ThresholdKind::PerClass, ..Default::default() }.validate().unwrap();
+    let sample = plant(90, &Transition::uniform(3, 0.3).unwrap(), 2.0, 1);
+    let noise = Transition::uniform(3, 0.3).unwrap();
+    let of = |assurance| by_class.calibrate_known_noise(sample.observed(), &sample.labels, &noise, assurance, &[]);
+    assert!(of(Assurance::Guaranteed).is_err() && of(Assurance::Estimated).is_ok());
+}
+
+#[test]
+fn models_that_know_labels_become_as_sure_as_those_that_do_not() {
+    let planted = plant(3000, &Transition::uniform(4, 0.3).unwrap(), 2.0, 21);
+    let found = NoiseModel::estimate(planted.observed(), &planted.labels).unwrap();
+    let clean = found.clean_probabilities(planted.observed()).unwrap();
+    let sure = |p: &[f32]| {
+        let highest = p.chunks_exact(4).map(|row| row.iter().copied().fold(0.0, f32::max));
+        f64::from(highest.sum::<f32>()) / 3000.0
+    };
+    // The same rows, as models say that are too sure or not sure enough.
+    for exponent in [0.6f32, 1.0, 2.0] {
+        let said: Vec<f32> = planted
+            .observed
+            .chunks_exact(4)
+            .flat_map(|row| {
+                let powers: Vec<f32> = row.iter().map(|p| p.powf(exponent)).collect();
+                let sum: f32 = powers.iter().sum();
+                powers.into_iter().map(move |p| p / sum)
+            })
+            .collect();
+        let said = Matrix::new(&said, 4).unwrap();
+        let adapted = found.as_sure_as(said, Matrix::new(&clean, 4).unwrap()).unwrap();
+        assert_eq!((adapted.rate, &adapted.transition), (found.rate, &found.transition));
+        let after = adapted.clean_probabilities(said).unwrap();
+        assert!((sure(&after) - sure(&clean)).abs() < 0.01, "{exponent}: {} {}", sure(&after), sure(&clean));
+    }
+    let clean = Matrix::new(&clean, 4).unwrap();
+    assert!(found.as_sure_as(Matrix::new(&planted.observed[..4], 4).unwrap(), clean).is_err());
 }
 
 #[test]

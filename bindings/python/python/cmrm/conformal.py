@@ -62,6 +62,7 @@ def calibrate(
     classes: Any = None,
     seed: Any = 0,
     noise: Any = None,
+    guaranteed: bool = False,
 ) -> SetPredictor:
     """Calibrate thresholds on rows that the model was not trained on.
 
@@ -79,7 +80,12 @@ def calibrate(
         other classes alike; or a matrix whose entry (k, j) is the probability that a row of class k is labelled j, such as
         ``cmrm.estimate_noise(…).transition``. The coverage then holds up to the error of the noise and of the sample, about
         one over the square root of the number of rows.
+    guaranteed : with ``noise``, ask for so much more coverage that it is at least ``coverage``, on average over samples of
+        any size, if the noise is as given and depends on a row through its class alone. Sets are larger. For one threshold,
+        not ``per_class``.
     """
+    if guaranteed and noise is None:
+        raise ValueError("guaranteed: name the noise in the labels with noise=; without noise the coverage is guaranteed as it is")
     matrix = floats(probabilities, "probabilities")
     if classes is None:
         codes = class_indices(labels, matrix.shape[1])
@@ -94,6 +100,7 @@ def calibrate(
         "allow_empty": bool(allow_empty),
         "raps_penalty": float(raps_penalty),
         "raps_free_ranks": whole(raps_free_ranks, "raps_free_ranks"),
+        "guaranteed": bool(guaranteed),
     }
     seed = seed_of(seed)
     if noise is not None and np.ndim(noise) == 0:

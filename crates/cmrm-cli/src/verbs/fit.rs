@@ -96,7 +96,7 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
             train(&mut trainer, &run, terminal)?;
             let history = trainer.history().to_vec();
             let arms = trainer.finish()?;
-            fit.finish(arms, history)
+            fit.finish(arms, history)?
         }
         None => vote(fit, &run, terminal)?,
     };

@@ -14,8 +14,13 @@
 //!
 //! **What holds.** If calibration and new rows are exchangeable and W is right on average (the noise depends on the row through its class
 //! alone and its rates are known; or the posteriors are calibrated), the sets hold the true class with probability `coverage` up to the sampling error
-//! of F, of the order `1/√n`, times about `1/(1 − e)` for the unbiased choice. Unlike with clean labels this is not a guarantee for
-//! every sample: rates that are taken too high make sets too small.
+//! of F, of the order `1/√n`, times about `1/(1 − e)` for the unbiased choice. Unlike with clean labels this is not a guarantee:
+//! rates that are taken too high make sets too small.
+//!
+//! **A guarantee for known noise.** With the unbiased choice and [`Assurance::Guaranteed`], the threshold is the least t with
+//! `F(t) ≥ coverage + c`, where c bounds the mean of `sup_t (F(t) − true F(t))` ([`Transition::deviation`]). Then new rows are covered
+//! with probability at least `coverage`, on average over calibration samples of any size, if the rates are those given and the noise
+//! depends on the row through its class alone.
 
 use super::calibrate::Conformal;
 use super::check::{check_probabilities, check_uniforms};
@@ -25,14 +30,62 @@ use super::ranking::Scratch;
 use super::threshold::Thresholds;
 use crate::error::{Error, Result, check_length};
 use crate::matrix::Matrix;
+use crate::noise_model::Transition;
+
+/// How much of the sampling error of thresholds for true classes is allowed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Assurance {
+    /// None: the coverage is neither more nor less than asked for, up to that error.
+    #[default]
+    Estimated,
+    /// All: the coverage is at least what is asked for, and sets are larger.
+    Guaranteed,
+}
 
 impl Conformal {
+    /// Thresholds for true classes from rows that the model was not trained on, with noise in their labels that is known. A guarantee
+    /// is for one threshold, not for one a class. `uniforms` as in [`Conformal::scores`].
+    pub fn calibrate_known_noise<T: Copy + Into<f64>>(
+        &self,
+        probabilities: Matrix<'_, T>,
+        labels: &[u32],
+        noise: &Transition,
+        assurance: Assurance,
+        uniforms: &[f64],
+    ) -> Result<SetPredictor> {
+        check_length("classes of the noise", noise.classes(), probabilities.columns())?;
+        let weights = noise.unbiased_weights(labels)?;
+        let weights = Matrix::new(&weights, noise.classes())?;
+        let more = match assurance {
+            Assurance::Estimated => 0.0,
+            Assurance::Guaranteed if self.config().thresholds == ThresholdKind::PerClass => {
+                return Err(Error::Invalid {
+                    what: "assurance",
+                    reason: "a guarantee is for one threshold; leave it out, or do not ask for one a class".into(),
+                });
+            }
+            Assurance::Guaranteed => noise.deviation(labels)?,
+        };
+        self.calibrate_weighted(probabilities, weights, more, uniforms)
+    }
+
     /// Thresholds from rows that the model was not trained on; `weights`, `[rows, classes]`, say what is known of their true classes.
     /// `uniforms` as in [`Conformal::scores`].
     pub fn calibrate_corrected<T: Copy + Into<f64>>(
         &self,
         probabilities: Matrix<'_, T>,
         weights: Matrix<'_, f32>,
+        uniforms: &[f64],
+    ) -> Result<SetPredictor> {
+        self.calibrate_weighted(probabilities, weights, 0.0, uniforms)
+    }
+
+    /// With a coverage that is larger by `more`.
+    fn calibrate_weighted<T: Copy + Into<f64>>(
+        &self,
+        probabilities: Matrix<'_, T>,
+        weights: Matrix<'_, f32>,
+        more: f64,
         uniforms: &[f64],
     ) -> Result<SetPredictor> {
         let (rows, classes) = (probabilities.rows(), probabilities.columns());
@@ -58,7 +111,7 @@ impl Conformal {
                 })
                 .collect()
         };
-        let coverage = self.config().coverage;
+        let coverage = self.config().coverage + more;
         // Too few rows for the coverage, as with clean labels; unbiased weights of a rare class may even add up to less than none.
         let threshold = |scored: &mut [(f64, f64)], of: f64| match coverage * (of + 1.0) {
             share if share > of + 1e-9 => f64::INFINITY,

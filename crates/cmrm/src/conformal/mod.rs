@@ -5,7 +5,8 @@
 //! rows are exchangeable, the set holds the true class with probability at least `coverage`, whatever the model.
 //!
 //! Calibrated on labels that are partly wrong, sets hold the *observed* class that often, and are larger than they need be.
-//! [`Conformal::calibrate_corrected`] calibrates on what a [`crate::noise_model::NoiseModel`] says of the true classes.
+//! [`Conformal::calibrate_corrected`] calibrates on what [`crate::noise_model::PlausibleNoise`] says of the true classes, and
+//! [`Conformal::calibrate_known_noise`] on what follows from noise that is known.
 //!
 //! ```
 //! use cmrm::Matrix;
@@ -42,7 +43,7 @@ pub(crate) mod threshold;
 pub use calibrate::{Conformal, draw_uniforms};
 pub(crate) use check::{SUM_SLACK, check_probabilities, check_row};
 pub use config::{ConformalConfig, EmptySets, ScoreKind, ThresholdKind};
-pub use corrected::corrected_threshold;
+pub use corrected::{Assurance, corrected_threshold};
 pub use evaluate::{ClassSets, SetReport, evaluate};
 pub use predictor::SetPredictor;
 pub use repeat::{RepeatConfig, RepeatedClass, RepeatedReport, Spread, repeat_splits};

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::likelihood::{Judged, sharpness};
+use super::rates::{Posterior, highest, random_shares};
 use super::shape::Shape;
 use super::transition::Transition;
 use crate::conformal::check_probabilities;
@@ -12,23 +13,13 @@ use crate::matrix::Matrix;
 /// Numbers that the search may look at: of larger tables it takes rows evenly spread.
 const MOST_CELLS: usize = 200_000;
 const MOST_ROWS: usize = 20_000;
-/// Logarithm of the prior's odds for noise: a rate that is larger by 0.1 may explain the labels worse by one unit. Without it nothing
-/// speaks against "no noise, but classes that overlap by as much".
-const PREFERENCE: f64 = 10.0;
-/// Half of the 90 % quantile of chi-squared with one degree of freedom: where the interval ends.
-const INTERVAL_DROP: f64 = 1.35;
+/// Models of the noise that stand for all that are plausible.
+const PLAUSIBLE: usize = 8;
 /// Rates of the pairs of classes have to explain the labels better by this much: classes that are alike look as if they were
 /// taken for each other.
 const STRUCTURE_GAIN: f64 = 25.0;
 /// With more classes, rows are too few to tell pairs of them apart, and each matrix takes classes³ steps.
 const MOST_PAIRED_CLASSES: usize = 100;
-/// The share of labels drawn at random: few steps where most data is, up to nearly all.
-const FINE_STEPS: usize = 10;
-const FINE_END: f64 = 0.1;
-const COARSE_STEPS: usize = 53;
-const COARSE_END: f64 = 0.9;
-/// Places between two rates of the grid at which the likelihood is interpolated.
-const BETWEEN: usize = 8;
 
 /// What is known of the noise in the labels; made by [`NoiseModel::estimate`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +45,30 @@ impl NoiseModel {
     /// are observed as or predicted as. Of each form the rate is searched. Two classes, and more than 100, have the first form only: labels that
     /// are wrong in one direction alone look like classes that overlap.
     pub fn estimate(probabilities: Matrix<'_, f32>, labels: &[u32]) -> Result<Self> {
+        Ok(PlausibleNoise::of(probabilities, labels)?.likeliest)
+    }
+
+    /// Noise that is known: nothing is estimated, and probabilities are taken to be as sure as they should be.
+    pub fn known(transition: Transition, shares: &[f64]) -> Result<Self> {
+        check_length("shares of the classes", transition.classes(), shares.len())?;
+        let rate =
+            shares.iter().enumerate().map(|(class, share)| share * (1.0 - transition.probability(class, class))).sum();
+        Ok(NoiseModel { rate, interval: [rate, rate], by_pair: true, transition, sharpness: 1.0 })
+    }
+}
+
+/// All models of the noise that the labels allow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlausibleNoise {
+    /// The likeliest: of rates that explain the labels about as well, a large one is preferred.
+    pub likeliest: NoiseModel,
+    /// Models of the same form whose rates are about equally likely, by ascending rate.
+    pub models: Vec<NoiseModel>,
+}
+
+impl PlausibleNoise {
+    /// See [`NoiseModel::estimate`].
+    pub fn of(probabilities: Matrix<'_, f32>, labels: &[u32]) -> Result<Self> {
         let (rows, classes) = (probabilities.rows(), probabilities.columns());
         check_length("labels against rows of probabilities", rows, labels.len())?;
         check_parameter("classes", classes as f64, classes >= 2, "at least 2")?;
@@ -63,7 +78,7 @@ impl NoiseModel {
             return Err(Error::Empty { what: "the set of labels" });
         }
         let judged = Judged { p: probabilities, labels };
-        let all = spread(rows, (MOST_CELLS / classes).clamp(1, MOST_ROWS));
+        let all = spread(rows, classes);
         let rates: Vec<f64> = random_shares().map(|share| share * (classes - 1) as f64 / classes as f64).collect();
         let alike = judged.profile(&[(all.clone(), Shape::uniform(classes))], &rates)?;
         let mut best = (Shape::uniform(classes), alike, false);
@@ -85,72 +100,20 @@ impl NoiseModel {
             }
         }
         let (shape, profile, by_pair) = best;
-        let (rate, interval) = Posterior::new(&rates, &profile).summary();
-        let transition = shape.at(rate)?;
-        let (_, place) = judged.likelihood(&all, &transition, 0);
-        Ok(NoiseModel { rate, interval, by_pair, transition, sharpness: sharpness(place) })
-    }
-
-    /// Noise that is known: nothing is estimated, and probabilities are taken to be as sure as they should be.
-    pub fn known(transition: Transition, shares: &[f64]) -> Result<Self> {
-        check_length("shares of the classes", transition.classes(), shares.len())?;
-        let rate =
-            shares.iter().enumerate().map(|(class, share)| share * (1.0 - transition.probability(class, class))).sum();
-        Ok(NoiseModel { rate, interval: [rate, rate], by_pair: true, transition, sharpness: 1.0 })
+        let posterior = Posterior::new(&rates, &profile);
+        let (rate, interval) = posterior.summary();
+        let at = |rate: f64| -> Result<NoiseModel> {
+            let transition = shape.at(rate)?;
+            let (_, place) = judged.likelihood(&all, &transition, 0);
+            Ok(NoiseModel { rate, interval, by_pair, transition, sharpness: sharpness(place) })
+        };
+        let models = posterior.equally_likely(PLAUSIBLE).into_iter().map(at).collect::<Result<_>>()?;
+        Ok(PlausibleNoise { likeliest: at(rate)?, models })
     }
 }
 
-/// At most `most` of the rows, evenly spread.
-fn spread(rows: usize, most: usize) -> Vec<usize> {
-    let taken = rows.min(most);
+/// Rows to look at, evenly spread over all.
+pub(super) fn spread(rows: usize, classes: usize) -> Vec<usize> {
+    let taken = rows.min((MOST_CELLS / classes).clamp(1, MOST_ROWS));
     (0..taken).map(|at| at * rows / taken).collect()
-}
-
-/// Shares of labels that are drawn at random from all classes, ascending from 0.
-fn random_shares() -> impl Iterator<Item = f64> {
-    let fine = (0..=FINE_STEPS).map(|step| FINE_END * step as f64 / FINE_STEPS as f64);
-    let width = (COARSE_END - FINE_END) / COARSE_STEPS as f64;
-    fine.chain((1..=COARSE_STEPS).map(move |step| FINE_END + width * step as f64))
-}
-
-fn highest(profile: &[f64]) -> f64 {
-    profile.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-}
-
-/// The likelihood of the rates with the prior's preference, interpolated.
-struct Posterior {
-    rates: Vec<f64>,
-    logarithms: Vec<f64>,
-}
-
-impl Posterior {
-    fn new(rates: &[f64], profile: &[f64]) -> Self {
-        let mut found = Posterior { rates: Vec::new(), logarithms: Vec::new() };
-        for at in 0..rates.len() {
-            let next = (at + 1).min(rates.len() - 1);
-            for step in 0..if next > at { BETWEEN } else { 1 } {
-                let share = step as f64 / BETWEEN as f64;
-                let between = |of: &[f64]| if step == 0 { of[at] } else { of[at] + share * (of[next] - of[at]) };
-                found.rates.push(between(rates));
-                found.logarithms.push(between(profile) + PREFERENCE * between(rates));
-            }
-        }
-        found
-    }
-
-    /// The best rate, and the ends of the interval.
-    fn summary(&self) -> (f64, [f64; 2]) {
-        let best = highest(&self.logarithms);
-        let mut rate = 0.0;
-        let mut interval = [f64::INFINITY, 0.0];
-        for (&at, &logarithm) in self.rates.iter().zip(&self.logarithms) {
-            if logarithm >= best - INTERVAL_DROP {
-                interval = [interval[0].min(at), interval[1].max(at)];
-            }
-            if logarithm == best {
-                rate = at;
-            }
-        }
-        (rate, [interval[0].min(rate), interval[1]])
-    }
 }

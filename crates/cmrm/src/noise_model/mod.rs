@@ -5,8 +5,9 @@
 //!
 //! - [`NoiseModel::clean_probabilities`]: `s`, for confidence that can be believed;
 //! - [`NoiseModel::posteriors`]: how likely each class is the row's true one, given its label too; one minus the entry of
-//!   the label is the probability that the label is wrong, and all of them calibrate prediction sets
-//!   ([`crate::conformal::Conformal::calibrate_corrected`]).
+//!   the label is the probability that the label is wrong.
+//! - [`PlausibleNoise::posteriors`]: the same, averaged over all models of the noise that are plausible. They calibrate prediction sets
+//!   ([`crate::conformal::Conformal::calibrate_corrected`]), which so are larger where the rate is less certain.
 //!
 //! # What can be known
 //! A row that looks like two classes and a label that is wrong by chance leave the same trace. They are told apart by the surest rows:
@@ -17,9 +18,9 @@
 mod estimate;
 mod likelihood;
 mod posterior;
+mod rates;
 mod shape;
 mod transition;
 
-pub use estimate::NoiseModel;
-pub use posterior::wrong_probabilities;
+pub use estimate::{NoiseModel, PlausibleNoise};
 pub use transition::Transition;

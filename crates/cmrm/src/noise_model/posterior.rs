@@ -1,10 +1,15 @@
 //! What a model of the noise says of rows.
 
-use super::estimate::NoiseModel;
+use super::estimate::{NoiseModel, PlausibleNoise, spread};
 use super::likelihood::clean_row;
 use crate::conformal::check_probabilities;
 use crate::error::{Result, check_labels, check_length};
 use crate::matrix::Matrix;
+use crate::scores::most_likely;
+
+/// Between these exponents [`NoiseModel::as_sure_as`] looks, so often.
+const SHARPNESS: [f64; 2] = [0.2, 4.0];
+const HALVINGS: usize = 30;
 
 impl NoiseModel {
     /// Probabilities of the true classes, from those of observed ones, `[rows, classes]`. Between two classes the order may change
@@ -40,13 +45,51 @@ impl NoiseModel {
         Ok(out)
     }
 
+    /// The same noise, for other models of the same rows. What they say of true classes becomes as sure, on average, as `clean` says that
+    /// they are right: their own probabilities cannot tell, if they have seen the labels. `clean` are probabilities of true classes by
+    /// models that have not, such as [`NoiseModel::clean_probabilities`].
+    pub fn as_sure_as(&self, observed: Matrix<'_, f32>, clean: Matrix<'_, f32>) -> Result<Self> {
+        let classes = observed.columns();
+        check_length("classes of the noise model", self.transition.classes(), classes)?;
+        check_length("classes of both models", clean.columns(), classes)?;
+        check_length("rows of both models", clean.rows(), observed.rows())?;
+        check_probabilities(observed)?;
+        check_probabilities(clean)?;
+        let rows = spread(observed.rows(), classes);
+        let mut said = vec![0.0; classes];
+        let mut sum = |sharpness: f64, of: &dyn Fn(usize, &[f64]) -> f64| {
+            let one = |&row: &usize| {
+                clean_row(&self.transition, sharpness, observed.row(row), &mut said);
+                of(row, &said)
+            };
+            rows.iter().map(one).sum::<f64>()
+        };
+        let right = sum(1.0, &|row, said| f64::from(clean.row(row)[most_likely(said) as usize]));
+        let [mut low, mut high] = SHARPNESS;
+        for _ in 0..HALVINGS {
+            let middle = (low * high).sqrt();
+            let sure = sum(middle, &|_, said| said.iter().copied().fold(0.0, f64::max));
+            if sure < right { low = middle } else { high = middle }
+        }
+        Ok(NoiseModel { sharpness: (low * high).sqrt(), ..self.clone() })
+    }
+
     /// The probability that each row's label is wrong.
     pub fn wrong_probabilities(&self, observed: Matrix<'_, f32>, labels: &[u32]) -> Result<Vec<f32>> {
-        Ok(wrong_probabilities(&self.posteriors(observed, labels)?, labels, observed.columns()))
+        let posteriors = self.posteriors(observed, labels)?;
+        let rows = posteriors.chunks_exact(observed.columns()).zip(labels);
+        Ok(rows.map(|(row, &label)| 1.0 - row[label as usize]).collect())
     }
 }
 
-/// The same from [`NoiseModel::posteriors`] of these labels.
-pub fn wrong_probabilities(posteriors: &[f32], labels: &[u32], classes: usize) -> Vec<f32> {
-    posteriors.chunks_exact(classes).zip(labels).map(|(row, &label)| 1.0 - row[label as usize]).collect()
+impl PlausibleNoise {
+    /// [`NoiseModel::posteriors`], averaged over the plausible models.
+    pub fn posteriors(&self, observed: Matrix<'_, f32>, labels: &[u32]) -> Result<Vec<f32>> {
+        let mut mean = vec![0.0; observed.values().len()];
+        for model in &self.models {
+            let one = model.posteriors(observed, labels)?;
+            mean.iter_mut().zip(one).for_each(|(mean, p)| *mean += p / self.models.len() as f32);
+        }
+        Ok(mean)
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result, check_length, check_parameter};
+use crate::error::{Error, Result, check_labels, check_length, check_parameter};
 use crate::matrix::Matrix;
 
 /// How far a row's sum may be from 1.
@@ -96,8 +96,31 @@ impl Transition {
 
     /// [`Transition::unbiased`] of every label, `[labels, classes]`: weights that correct prediction sets without any model of the rows.
     pub fn unbiased_weights(&self, labels: &[u32]) -> Result<Vec<f32>> {
-        crate::error::check_labels(labels, self.classes)?;
+        check_labels(labels, self.classes)?;
         Ok(labels.iter().flat_map(|&label| self.unbiased(label as usize)).map(|&w| w as f32).collect())
+    }
+
+    /// A bound on the mean, over samples with as many of each label, of `sup_t (F̂(t) − F(t))`, where F is a distribution function of
+    /// scores of true classes and F̂ its unbiased estimate ([`Transition::unbiased_weights`]). The one-sided inequality of Dvoretzky, Kiefer,
+    /// Wolfowitz and Massart, integrated, gives `√(π/8n)` for n rows of one distribution; F̂ is a sum of such functions times entries
+    /// of the inverse. For noise of rate ε that is alike for all classes, with e = εK/(K−1), the bound is `(1 + e)/(1 − e) √(π/8n)`.
+    pub fn deviation(&self, labels: &[u32]) -> Result<f64> {
+        check_labels(labels, self.classes)?;
+        if labels.is_empty() {
+            return Err(Error::Empty { what: "the calibration set" });
+        }
+        let rows = labels.len() as f64;
+        let of_one = (std::f64::consts::PI / 8.0).sqrt();
+        if let Some(share) = self.alike {
+            return Ok((1.0 + share) / (1.0 - share) * of_one / rows.sqrt());
+        }
+        let mut counts = vec![0.0f64; self.classes];
+        labels.iter().for_each(|&label| counts[label as usize] += 1.0);
+        let of_label = |(label, count): (usize, &f64)| {
+            let entries: f64 = self.unbiased(label).iter().map(|entry| entry.abs()).sum();
+            count.sqrt() * entries
+        };
+        Ok(of_one / rows * counts.iter().enumerate().map(of_label).sum::<f64>())
     }
 
     /// `q T⁻¹`: what probabilities of observed labels say of true ones. Entries may be negative where the two do not fit together.

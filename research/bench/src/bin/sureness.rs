@@ -82,7 +82,7 @@ fn measure(outcome: &FitOutcome) -> Result<[f64; 14]> {
     let judged = base.out_of_sample.as_ref().ok_or("no out-of-sample probabilities")?;
     let joint = rank(Matrix::new(judged, classes)?, labels, &AuditConfig::default().validate()?)?;
     let joint = joint.noise.as_ref().ok_or("no confident joint")?.rate();
-    let [low, high] = noise.model.interval;
+    let [low, high] = noise.estimate.likeliest.interval;
     let rows = &outcome.training_rows;
     let doubts = rows.wrong_probability.iter().zip(&wrong).map(|(&p, &wrong)| (f64::from(p), wrong));
     let doubt_error = calibration_error_of(doubts, BINS);
@@ -115,7 +115,7 @@ fn measure(outcome: &FitOutcome) -> Result<[f64; 14]> {
     let clean = judge(&clean)?;
     let covers = f64::from(u8::from((low - 1e-9..=high + 1e-9).contains(&share)));
     Ok([
-        (noise.model.rate - share).abs(),
+        (noise.estimate.likeliest.rate - share).abs(),
         (joint - share).abs(),
         covers,
         doubt_error,
