@@ -2,7 +2,8 @@
 
 use cmrm::Matrix;
 use cmrm::conformal::{
-    Assurance, Conformal, ConformalConfig, EmptySets, ScoreKind, SetPredictor as Predictor, ThresholdKind, draw_uniforms,
+    Assurance, Conformal, ConformalConfig, EmptySets, ScoreKind, SetPredictor as Predictor, ThresholdKind,
+    draw_uniforms,
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
