@@ -2,10 +2,10 @@
 
 use cmrm::Matrix;
 use cmrm::conformal::{self, Conformal, ConformalConfig, PredictionSets};
-use cmrm::metric::{CorrectedRows, wilson};
+use cmrm::metric::wilson;
 use cmrm_data::Dataset;
 use cmrm_run::compare::compare;
-use cmrm_run::corrected::{measure_corrected, risk_coverage};
+use cmrm_run::corrected::{Corrected, risk_coverage};
 use cmrm_run::judge::{LEVEL, mean_interval, measure};
 use cmrm_run::summary::{ArmSummary, DataSummary, FitSummary, Labels, SCHEMA, SetSummary};
 use cmrm_run::{CalibratedFor, Calibration, RunInfo, Suspects};
@@ -99,20 +99,17 @@ impl FitOutcome {
         let by_labels = Matrix::new(&said.by_labels, classes)?;
         let true_classes = Matrix::new(&said.true_classes, classes)?;
         let noise = self.noise.as_ref().filter(|_| labels.may_be_wrong());
-        let transition = noise.map(|noise| &noise.model.transition);
         let corrected =
-            |transition| measure_corrected(&CorrectedRows::new(true_classes, &test.labels, transition)?, seed);
+            noise.map(|noise| Corrected::new(true_classes, &test.labels, &noise.model, seed)).transpose()?;
         let mut judged = ArmSummary {
             name: arm.name.clone(),
             epoch: arm.epoch,
             metrics: measure(by_labels, &test.labels, seed)?,
-            corrected_metrics: transition.map(corrected).transpose()?.unwrap_or_default(),
-            risk_coverage: risk_coverage(
-                if transition.is_some() { true_classes } else { by_labels },
-                &test.labels,
-                transition,
-                seed,
-            )?,
+            corrected_metrics: corrected.as_ref().map(Corrected::metrics).transpose()?.unwrap_or_default(),
+            risk_coverage: match &corrected {
+                Some(corrected) => corrected.risk_coverage()?,
+                None => risk_coverage(by_labels, &test.labels, seed)?,
+            },
             ..ArmSummary::default()
         };
         // Not for the rows that would calibrate.

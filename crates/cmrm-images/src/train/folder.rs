@@ -71,7 +71,7 @@ pub fn write_run(run: &RunDir, spec: &RunSpec, set: &ImageSet, training: &Traini
             name: spec.arm_in_reports().into(),
             epoch: Some(spec.epochs - 1),
             metrics: measure(said, &set.test.labels, spec.seed)?,
-            risk_coverage: risk_coverage(said, &set.test.labels, None, spec.seed)?,
+            risk_coverage: risk_coverage(said, &set.test.labels, spec.seed)?,
             ..ArmSummary::default()
         }],
         members: Vec::new(),
