@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use cmrm::conformal::ScoreKind;
-use cmrm_run::judge::{Difference, Measured};
+use cmrm_run::compare::Difference;
+use cmrm_run::judge::Measured;
 use cmrm_run::summary::{Style, difference_in_words, write_rows};
 use serde::Serialize;
 

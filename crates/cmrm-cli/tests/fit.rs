@@ -297,7 +297,7 @@ fn a_single_judged_row_says_little_and_stops_nothing() {
     (0..10).for_each(|i| rows += &format!("{i},9,20\n"));
     std::fs::write(folder.path().join("rare.csv"), rows).unwrap();
     let words = succeed(folder.path(), &["fit", "rare.csv", "--label", "y", "--epochs", "2", "--out", "run"]);
-    assert!(words.contains("judged on 1 rows") && words.contains("(95 % interval -1.0000 to +1.0000)"), "{words}");
+    assert!(words.contains("judged on 1 rows") && words.contains("(-1.0000 to +1.0000)"), "{words}");
     let words =
         succeed(folder.path(), &["fit", "rare.csv", "--label", "y", "--epochs", "2", "--validation-share", "0"]);
     assert!(words.contains("not judged: there are no validation or test rows"), "{words}");

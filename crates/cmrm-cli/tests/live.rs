@@ -41,6 +41,6 @@ fn a_terminal_gets_a_live_table() {
         assert!(drawn.contains(part), "{part}\n{drawn}");
     }
     // Drawn over itself, and gone when the result is shown.
-    assert!(drawn.contains("\u{1b}[") && drawn.contains("Accuracy, envelope minus base"));
+    assert!(drawn.contains("\u{1b}[") && drawn.contains("Envelope minus base, with 95 % intervals: accuracy"));
     assert!(!drawn.contains("\nepoch "));
 }

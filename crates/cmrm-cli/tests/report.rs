@@ -6,7 +6,7 @@ use std::fs;
 
 use common::{cmrm, json, refuse};
 
-const FIGURES: [&str; 11] = [
+const FIGURES: [&str; 12] = [
     "confidence",
     "confusion",
     "density",
@@ -14,6 +14,7 @@ const FIGURES: [&str; 11] = [
     "filtered",
     "losses",
     "margins",
+    "risk-coverage",
     "sensitivity",
     "sets",
     "threshold",
@@ -49,13 +50,21 @@ fn a_fit_leaves_a_page_and_its_figures_can_be_had_as_files() {
         assert_eq!(neighbours.len(), 6);
         assert!(neighbours.iter().all(|&label| *label == suspect["given"] || *label == suspect["suggested"]));
     }
+    // Judged by clean labels: the curve needs no correction, and ends at the error rate.
+    let curve = &report["arms"][1]["risk_coverage"];
+    let points = curve["points"].as_array().unwrap();
+    assert!(points.len() <= 100 && curve["corrected"] == false, "{curve}");
+    let (accuracy, last) = (&fit["arms"][1]["metrics"][0]["value"], points.last().unwrap());
+    assert_eq!(last[0], 1.0);
+    assert!((1.0 - accuracy.as_f64().unwrap() - last[1].as_f64().unwrap()).abs() < 1e-9, "{accuracy} {last}");
+    assert!(fit["arms"][1].get("corrected_metrics").is_none());
     let settings = report["sensitivity"]["lambda"].as_array().unwrap();
     assert_eq!(settings.iter().filter(|setting| setting["chosen"] == true).count(), 1);
     // A λ of 0 is the base arm, trained beside others: the same model.
     assert_eq!(settings[0]["judged"]["value"], fit["arms"][0]["metrics"][0]["value"]);
 
     let files = json(folder.path(), &["report", "run", "--html", "again.html", "--figures", "figures"]);
-    assert_eq!(files["files"].as_array().unwrap().len(), 23);
+    assert_eq!(files["files"].as_array().unwrap().len(), 25);
     assert_eq!(fs::read_to_string(at("again.html")).unwrap(), page);
     for figure in FIGURES {
         let svg = fs::read_to_string(at(&format!("figures/{figure}.svg"))).unwrap();

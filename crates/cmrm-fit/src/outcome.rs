@@ -36,6 +36,20 @@ impl From<Trained<f32>> for FittedArm {
     }
 }
 
+impl FittedArm {
+    /// Out-of-sample probabilities of rows as the arm would give them for new ones: of true classes where it undoes the noise.
+    pub(crate) fn as_of_new_rows(&self, out_of_sample: &[f32], classes: usize) -> Result<Vec<f32>> {
+        let undone = match &self.model {
+            Predictor::Vote(vote) => vote.noise(),
+            _ => None,
+        };
+        match undone {
+            Some(noise) => Ok(noise.clean_probabilities(Matrix::new(out_of_sample, classes)?)?),
+            None => Ok(out_of_sample.to_vec()),
+        }
+    }
+}
+
 /// A fit that has run. [`FitOutcome::summary`] judges the arms, [`FitOutcome::suspects`] shows the rows whose labels look
 /// wrong, [`FitOutcome::report`] has every number of the report; each is computed when it is asked for.
 #[derive(Debug, Clone)]
@@ -68,7 +82,7 @@ impl FitOutcome {
     }
 
     /// The arm that tells the noise in the labels: the one without an envelope, if it is there. Envelopes make models doubt labels.
-    fn judge(&self) -> Result<&FittedArm> {
+    fn telling_arm(&self) -> Result<&FittedArm> {
         self.base_arm().map_or_else(|| self.envelope_arm(), Ok)
     }
 
@@ -79,7 +93,7 @@ impl FitOutcome {
         if held.is_empty() {
             return Ok(None);
         }
-        let observed = self.judge()?.model.observed_probabilities(held.x()?, &Stop::default())?;
+        let observed = self.telling_arm()?.model.observed_probabilities(held.x()?, &Stop::default())?;
         let observed = Matrix::new(&observed, held.classes.len())?;
         if !Evidence::of(observed, &held.labels)?.tells_of_noise() {
             return Ok(None);
@@ -96,7 +110,7 @@ impl FitOutcome {
                 let (held, classes) = (&validation.data, validation.data.classes.len());
                 let clean = match &self.noise {
                     Some(noise) => {
-                        let observed = self.judge()?.model.observed_probabilities(held.x()?, stop)?;
+                        let observed = self.telling_arm()?.model.observed_probabilities(held.x()?, stop)?;
                         Some(noise.posteriors_of(Matrix::new(&observed, classes)?, &held.labels)?)
                     }
                     None => None,
@@ -105,14 +119,7 @@ impl FitOutcome {
             }
             Some(out_of_sample) => {
                 let clean = self.noise.as_ref().map(|noise| noise.posteriors.clone());
-                // As the arm will say it of new rows.
-                let undone = match &arm.model {
-                    Predictor::Vote(vote) => vote.noise(),
-                    _ => None,
-                };
-                let observed = Matrix::new(out_of_sample, train.data.classes.len())?;
-                let said = undone.map(|model| model.clean_probabilities(observed)).transpose()?;
-                (&train.data, said.unwrap_or_else(|| out_of_sample.clone()), clean)
+                (&train.data, arm.as_of_new_rows(out_of_sample, train.data.classes.len())?, clean)
             }
             None => return Ok(None),
         };

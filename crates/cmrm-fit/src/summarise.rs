@@ -1,64 +1,42 @@
 //! How the arms of a fit did.
 
-use std::borrow::Cow;
-
 use cmrm::Matrix;
 use cmrm::conformal::{self, Conformal, ConformalConfig, PredictionSets};
-use cmrm::metric::{predicted_classes, wilson};
+use cmrm::metric::wilson;
 use cmrm_data::Dataset;
-use cmrm_run::judge::{LEVEL, compare, mean_interval, measure};
+use cmrm_run::compare::compare;
+use cmrm_run::corrected::{Corrected, risk_coverage};
+use cmrm_run::judge::{LEVEL, mean_interval, measure};
 use cmrm_run::summary::{ArmSummary, DataSummary, FitSummary, Labels, SCHEMA, SetSummary};
 use cmrm_run::{CalibratedFor, Calibration, RunInfo, Suspects};
 use cmrm_train::Stop;
 
 use crate::error::Result;
-use crate::outcome::FitOutcome;
+use crate::outcome::{FitOutcome, FittedArm};
 
 impl FitOutcome {
     /// Judges the arms and sums the fit up. `run` is where it is kept.
     pub fn summary(&self, run: String, info: &RunInfo) -> Result<FitSummary> {
         let (config, rows) = (&self.config, &self.rows);
         let (test, labels) = self.judged();
-        let mut arms = Vec::new();
-        let mut predictions = Vec::new();
+        let (mut arms, mut judged) = (Vec::new(), Vec::new());
         for arm in &self.arms {
-            let (mut metrics, mut sets, mut corrected_sets) = (Vec::new(), None, None);
-            if let Some(test) = test {
-                let (x, stop) = (test.x()?, Stop::default());
-                // Judged by labels with noise in them, probabilities are to speak of such labels.
-                let probabilities = match (labels, &arm.out_of_sample) {
-                    (Labels::ObservedOutOfSample, Some(out_of_sample)) => Cow::Borrowed(out_of_sample),
-                    (Labels::Observed | Labels::ObservedValidation, _) => {
-                        Cow::Owned(arm.model.observed_probabilities(x, &stop)?)
-                    }
-                    _ => Cow::Owned(arm.model.probabilities(x, &stop)?),
-                };
-                let probabilities = Matrix::new(&probabilities, test.classes.len())?;
-                metrics = measure(probabilities, &test.labels, config.seed)?;
-                predictions.push(predicted_classes(probabilities)?);
-                // Not for the rows that would calibrate.
-                if !matches!(labels, Labels::ObservedValidation | Labels::ObservedOutOfSample)
-                    && let Some(calibration) = self.calibration(arm, &stop)?
-                {
-                    let said = arm.model.probabilities(x, &stop)?;
-                    let said = Matrix::new(&said, test.classes.len())?;
-                    sets = Some(self.observed_sets(&calibration, said, test)?);
-                    if let Some(noise) = self.noise.as_ref().filter(|_| calibration.clean.is_some()) {
-                        let of_rows = match labels {
-                            Labels::Observed => Some(noise.posteriors_of(probabilities, &test.labels)?),
-                            _ => None,
-                        };
-                        corrected_sets = Some(self.corrected_sets(&calibration, said, test, of_rows)?);
-                    }
-                }
-            }
-            arms.push(ArmSummary { name: arm.name.clone(), epoch: arm.epoch, metrics, sets, corrected_sets });
+            let Some(test) = test else {
+                arms.push(ArmSummary { name: arm.name.clone(), epoch: arm.epoch, ..ArmSummary::default() });
+                continue;
+            };
+            let said = self.said(arm, test, labels)?;
+            arms.push(self.judge(arm, test, labels, &said)?);
+            judged.push(said.by_labels);
         }
-        let difference = match (test, predictions.as_slice()) {
+        let difference = match (test, judged.as_slice()) {
             // The weights that second copies learned with come from models that had seen the row they judge: by out-of-sample
             // rows alone, the envelope's arm would look better than it is.
             (Some(_), _) if labels == Labels::ObservedOutOfSample => None,
-            (Some(test), [base, envelope]) => Some(compare(base, envelope, &test.labels, config.seed)?),
+            (Some(test), [base, envelope]) => {
+                let of_classes = |values| Matrix::new(values, test.classes.len());
+                Some(compare(of_classes(base)?, of_classes(envelope)?, &test.labels, config.seed)?)
+            }
             _ => None,
         };
         let train = &rows.train.data;
@@ -94,6 +72,58 @@ impl FitOutcome {
             version: info.version.clone(),
             fingerprint: info.fingerprint.clone(),
         })
+    }
+
+    /// What an arm says of the judged rows.
+    fn said(&self, arm: &FittedArm, test: &Dataset, labels: Labels) -> Result<Said> {
+        let stop = Stop::default();
+        let classes = test.classes.len();
+        Ok(match (labels, &arm.out_of_sample) {
+            (Labels::ObservedOutOfSample, Some(out_of_sample)) => {
+                Said { by_labels: out_of_sample.clone(), true_classes: arm.as_of_new_rows(out_of_sample, classes)? }
+            }
+            (Labels::Observed | Labels::ObservedValidation, _) => Said {
+                by_labels: arm.model.observed_probabilities(test.x()?, &stop)?,
+                true_classes: arm.model.probabilities(test.x()?, &stop)?,
+            },
+            _ => {
+                let said = arm.model.probabilities(test.x()?, &stop)?;
+                Said { by_labels: said.clone(), true_classes: said }
+            }
+        })
+    }
+
+    /// How an arm did on the judged rows.
+    fn judge(&self, arm: &FittedArm, test: &Dataset, labels: Labels, said: &Said) -> Result<ArmSummary> {
+        let (seed, classes) = (self.config.seed, test.classes.len());
+        let by_labels = Matrix::new(&said.by_labels, classes)?;
+        let true_classes = Matrix::new(&said.true_classes, classes)?;
+        let noise = self.noise.as_ref().filter(|_| labels.may_be_wrong());
+        let corrected = noise
+            .map(|noise| Corrected::new(true_classes, &test.labels, &noise.estimate.likeliest, seed))
+            .transpose()?;
+        let mut judged = ArmSummary {
+            name: arm.name.clone(),
+            epoch: arm.epoch,
+            metrics: measure(by_labels, &test.labels, seed)?,
+            corrected_metrics: corrected.as_ref().map(Corrected::metrics).transpose()?.unwrap_or_default(),
+            risk_coverage: match &corrected {
+                Some(corrected) => corrected.risk_coverage()?,
+                None => risk_coverage(by_labels, &test.labels, seed)?,
+            },
+            ..ArmSummary::default()
+        };
+        // Not for the rows that would calibrate.
+        if !matches!(labels, Labels::ObservedValidation | Labels::ObservedOutOfSample)
+            && let Some(calibration) = self.calibration(arm, &Stop::default())?
+        {
+            judged.sets = Some(self.observed_sets(&calibration, true_classes, test)?);
+            if self.noise.is_some() && calibration.clean.is_some() {
+                let posteriors = noise.map(|noise| noise.posteriors_of(by_labels, &test.labels)).transpose()?;
+                judged.corrected_sets = Some(self.corrected_sets(&calibration, true_classes, test, posteriors)?);
+            }
+        }
+        Ok(judged)
     }
 
     /// Sets for observed labels, judged by the rows' own.
@@ -137,6 +167,14 @@ impl FitOutcome {
             size_interval: [size.low, size.high],
         })
     }
+}
+
+/// Probabilities of the judged rows, `[rows, classes]`.
+struct Said {
+    /// Of what the labels are by which they are judged: of observed ones, where those may be wrong.
+    by_labels: Vec<f32>,
+    /// Of the true classes, as the arm predicts.
+    true_classes: Vec<f32>,
 }
 
 fn conformal() -> Result<Conformal> {

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::arms::{Arm, Member};
+use crate::difference::Difference;
+
 /// Version of the stored form.
 pub const SCHEMA: &str = "cmrm/report/1";
 
@@ -25,8 +28,8 @@ pub struct Report {
     /// The learners that vote in the envelope's arm; none where it is a single network or linear model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Member>,
-    /// Accuracy of the envelope minus that of the base arm.
-    pub difference: Option<Estimate>,
+    /// The envelope's arm minus the base arm.
+    pub difference: Option<Difference>,
     /// The labels that look wrong.
     pub audit: Audit,
     /// What should make the reader look twice, one sentence each.
@@ -76,49 +79,6 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-}
-
-/// One arm.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Arm {
-    /// Its name.
-    pub name: String,
-    /// Whether it is the base arm.
-    pub is_base: bool,
-    /// The epoch whose model is kept, from zero; nothing where there were no epochs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epoch: Option<usize>,
-    /// Metrics by name.
-    pub metrics: Vec<(String, Estimate)>,
-    /// Prediction sets calibrated on observed labels, where there were rows to calibrate and to judge.
-    pub sets: Option<Sets>,
-    /// Prediction sets corrected for the noise in the labels, where that was estimated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub corrected_sets: Option<Sets>,
-}
-
-/// What one learner of a vote is worth, by the observed labels of rows that it had not seen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Member {
-    /// Its name.
-    pub name: String,
-    /// How much it counts in the vote, from 0 to 1.
-    pub share: f64,
-    /// Its accuracy.
-    pub accuracy: f64,
-    /// Its Brier score.
-    pub brier: f64,
-}
-
-/// How good prediction sets are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sets {
-    /// The coverage asked for.
-    pub wanted: f64,
-    /// Share of the judged rows whose label is in their set.
-    pub coverage: Estimate,
-    /// Mean number of classes in a set.
-    pub size: Estimate,
 }
 
 /// The labels that look wrong, among the training rows.

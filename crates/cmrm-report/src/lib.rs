@@ -3,8 +3,10 @@
 //! [`Report`] is plain data. [`page`] turns it into a page, [`figures`] into [`Figure`]s, each a [`Scene`] of a few kinds
 //! of marks that [`svg`] writes as text and [`raster`] as pixels. Nothing here reads a file or trains a model.
 
+mod arms;
 mod axes;
 mod data;
+mod difference;
 mod figures;
 mod page;
 mod picture;
@@ -12,7 +14,9 @@ mod raster;
 mod scene;
 mod svg;
 
+pub use arms::{Arm, Member, RiskCoverage, Sets};
 pub use data::*;
+pub use difference::{Difference, Verdict};
 pub use figures::{Figure, figures};
 pub use page::{escape, page};
 pub use picture::{Pixels, data_uri, encode_png};

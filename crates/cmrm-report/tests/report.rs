@@ -10,6 +10,10 @@ fn content(cells: &[(&str, &str)]) -> Content {
     Content { picture: None, cells: cells.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect(), more: 2 }
 }
 
+fn difference(low: f64, high: f64) -> Difference {
+    Difference { accuracy: Estimate { value: (low + high) / 2.0, low, high }, log_loss: None, calibration: None }
+}
+
 /// Two classes whose names try to break out of the page.
 const HOSTILE: [&str; 2] = ["<script>alert(1)</script>", "\"><img src=x onerror=alert(2)>'"];
 
@@ -20,8 +24,14 @@ fn full() -> Report {
         is_base,
         epoch: Some(9),
         metrics: vec![("accuracy".into(), estimate(accuracy)), ("log_loss".into(), estimate(0.5))],
+        corrected_metrics: vec![("accuracy".into(), estimate(accuracy + 0.05))],
         sets: Some(Sets { wanted: 0.9, coverage: estimate(0.98), size: estimate(1.9) }),
         corrected_sets: Some(Sets { wanted: 0.9, coverage: estimate(0.92), size: estimate(1.3) }),
+        risk_coverage: Some(RiskCoverage {
+            points: (1..=20).map(|i| (0.05 * f64::from(i), 0.05 * f64::from(i) * (1.0 - accuracy))).collect(),
+            area: estimate(0.04),
+            corrected: true,
+        }),
     };
     let epoch = |arm: &str, epoch: usize| Epoch {
         arm: arm.into(),
@@ -55,7 +65,7 @@ fn full() -> Report {
         judged_by: "clean labels".into(),
         arms: vec![arm("base", true, 0.8), arm("robust", false, 0.9)],
         members: Vec::new(),
-        difference: Some(Estimate { value: 0.1, low: 0.04, high: 0.16 }),
+        difference: Some(difference(0.04, 0.16)),
         audit: Audit {
             rows: 300,
             issues: 30,
@@ -119,7 +129,8 @@ fn least() -> Report {
     let mut report = full();
     report.arms.retain(|arm| !arm.is_base);
     report.arms[0].metrics.clear();
-    (report.arms[0].sets, report.arms[0].corrected_sets) = (None, None);
+    report.arms[0].corrected_metrics.clear();
+    (report.arms[0].sets, report.arms[0].corrected_sets, report.arms[0].risk_coverage) = (None, None, None);
     report.history.retain(|epoch| epoch.arm != "base");
     for epoch in &mut report.history {
         (epoch.wrong_among_filtered, epoch.validation_accuracy) = (None, None);
@@ -167,15 +178,16 @@ fn names_and_values_are_shown_as_text() {
 #[test]
 fn the_verdict_comes_first_and_says_no_more_than_the_numbers() {
     let verdict = |low: f64, high: f64| {
-        let report = Report { difference: Some(Estimate { value: (low + high) / 2.0, low, high }), ..full() };
+        let report = Report { difference: Some(difference(low, high)), ..full() };
         let page = page(&report);
         let (at, table) = (page.find("class=\"verdict").unwrap(), page.find("<table").unwrap());
         assert!(at < table);
-        page[at..].split("</strong>").next().unwrap().to_owned()
+        page[at..].split("</p>").next().unwrap().to_owned()
     };
-    assert!(verdict(0.04, 0.16).contains("helped: accuracy +10.0 points"));
-    assert!(verdict(-0.16, -0.04).contains("hurt: accuracy −10.0 points"));
-    assert!(verdict(-0.04, 0.16).contains("No difference beyond chance"));
+    assert!(verdict(0.04, 0.16).contains("helped: more accurate.</strong>"));
+    assert!(verdict(-0.16, -0.04).contains("hurt: less accurate. The base arm is the better model here.</strong>"));
+    assert!(verdict(-0.04, 0.16).contains("No difference beyond chance on these rows.</strong>"));
+    assert!(verdict(-0.16, -0.04).contains("accuracy −0.1000 (−0.1600 to −0.0400). On 60 rows, by clean labels."));
     assert!(page(&least()).contains("Not compared: the base arm was not trained"));
     // A weak model's estimate comes with a warning, a strong one's without.
     let caution = |accuracy: f64| {
@@ -189,11 +201,70 @@ fn the_verdict_comes_first_and_says_no_more_than_the_numbers() {
 }
 
 #[test]
+fn the_verdict_weighs_every_measure_and_says_where_they_disagree() {
+    let estimate = |value: f64| Some(Estimate { value, low: value - 0.1, high: value + 0.1 });
+    let words = |accuracy: f64, log_loss: f64, calibration: f64| {
+        let accuracy = estimate(accuracy).unwrap();
+        let found = Difference { accuracy, log_loss: estimate(log_loss), calibration: estimate(calibration) }.verdict();
+        (found.kind, found.words)
+    };
+    let said = |kind, text: &str| (kind, text.to_owned());
+    assert_eq!(
+        words(0.2, -0.2, -0.2),
+        said("helped", "The envelope helped: more accurate, better in log loss and better calibrated.")
+    );
+    assert_eq!(
+        words(0.0, -0.2, -0.2),
+        said(
+            "helped",
+            "The envelope helped: better in log loss and better calibrated; no difference beyond chance in accuracy."
+        )
+    );
+    assert_eq!(
+        words(0.2, 0.0, 0.2),
+        said(
+            "mixed",
+            "The envelope is more accurate, but less well calibrated; no difference beyond chance in log loss."
+        )
+    );
+    assert_eq!(
+        words(-0.2, 0.2, 0.0),
+        said(
+            "hurt",
+            "The envelope hurt: less accurate and worse in log loss; no difference beyond chance in calibration. \
+             The base arm is the better model here."
+        )
+    );
+    assert_eq!(words(0.0, 0.0, 0.0), said("none", "No difference beyond chance on these rows."));
+}
+
+#[test]
+fn corrected_metrics_have_rows_of_their_own_and_the_curve_says_which_labels() {
+    let text = page(&full());
+    assert!(text.contains("accuracy, corrected for wrong labels") && text.contains("with the estimated noise undone"));
+    let figure = |report: &Report| figures(report).into_iter().find(|figure| figure.id == "risk-coverage").unwrap();
+    let corrected = figure(&full());
+    assert!(corrected.note.contains("base 0.0400 [0.0100, 0.0700]") && corrected.note.contains("abstain-above"));
+    assert!(corrected.note.contains("clean labels, corrected for the estimated noise"));
+    assert!(corrected.alt.contains("robust errs on 10.0 % of all rows and on 0.5 % of the surest 5.0 %"));
+    let mut plain = full();
+    for arm in &mut plain.arms {
+        arm.corrected_metrics.clear();
+        arm.risk_coverage.as_mut().unwrap().corrected = false;
+    }
+    assert!(
+        !page(&plain).contains("accuracy, corrected for wrong labels")
+            && !figure(&plain).note.contains("estimated noise")
+    );
+}
+
+#[test]
 fn every_figure_is_there_with_words_and_something_drawn() {
     let drawn = figures(&full());
     let ids: Vec<&str> = drawn.iter().map(|figure| figure.id).collect();
     let expected = [
         "difference",
+        "risk-coverage",
         "sets",
         "confusion",
         "margins",
@@ -266,6 +337,10 @@ fn right_and_wrong_labels_differ_in_grey() {
 fn a_stored_report_comes_back_the_same() {
     let text = serde_json::to_string(&full()).unwrap();
     assert!(serde_json::from_str::<Report>(&text).unwrap() == full());
+    // The form of earlier versions.
+    let earlier: Difference = serde_json::from_str(r#"{"value":0.1,"low":0.04,"high":0.16}"#).unwrap();
+    assert_eq!(earlier, Difference { accuracy: Estimate { value: 0.1, low: 0.04, high: 0.16 }, ..earlier });
+    assert_eq!((earlier.log_loss, earlier.calibration), (None, None));
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub const LEVEL: f64 = 0.95;
 /// Numbers that all resamples of one metric may touch; more rows get fewer resamples.
 const RESAMPLED_ROWS: usize = 4_000_000;
 /// Bins of the calibration error: the usual number.
-const CALIBRATION_BINS: usize = 15;
+pub(crate) const CALIBRATION_BINS: usize = 15;
 
 /// One metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,18 +27,7 @@ pub struct Measured {
     pub high: f64,
 }
 
-/// The difference between two models on the same rows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Difference {
-    /// Of their accuracies.
-    pub accuracy: f64,
-    /// Lower end of the interval.
-    pub low: f64,
-    /// Upper end of the interval.
-    pub high: f64,
-}
-
-fn resampling(rows: usize, seed: u64) -> BootstrapConfig {
+pub(crate) fn resampling(rows: usize, seed: u64) -> BootstrapConfig {
     BootstrapConfig { resamples: (RESAMPLED_ROWS / rows.max(1)).clamp(100, 1000), level: LEVEL, seed }
 }
 
@@ -95,16 +84,6 @@ pub fn measure(probabilities: Matrix<'_, f32>, labels: &[u32], seed: u64) -> Res
     Ok(measured)
 }
 
-/// Accuracy of `second` minus that of `first`, with a bootstrap interval over the rows they share.
-pub fn compare(first: &[u32], second: &[u32], labels: &[u32], seed: u64) -> Result<Difference> {
-    let gains: Vec<f64> = (0..labels.len())
-        .map(|i| f64::from(u8::from(second[i] == labels[i])) - f64::from(u8::from(first[i] == labels[i])))
-        .collect();
-    let interval = mean_interval(&gains, (-1.0, 1.0), seed)?;
-    let accuracy = gains.iter().sum::<f64>() / gains.len() as f64;
-    Ok(Difference { accuracy, low: interval.low, high: interval.high })
-}
-
 /// Interval of the mean of `values` by resampling them. A single one says nothing about the others: then it is the whole
 /// `range` of what they can be.
 pub fn mean_interval(values: &[f64], range: (f64, f64), seed: u64) -> Result<metric::Interval> {
@@ -114,6 +93,6 @@ pub fn mean_interval(values: &[f64], range: (f64, f64), seed: u64) -> Result<met
     Ok(metric::bootstrap(values.len(), &resampling(values.len(), seed), |rows| Ok(mean(values, rows)))?.interval)
 }
 
-fn mean(values: &[f64], rows: &[usize]) -> f64 {
+pub(crate) fn mean(values: &[f64], rows: &[usize]) -> f64 {
     rows.iter().map(|&i| values[i]).sum::<f64>() / rows.len() as f64
 }

@@ -5,7 +5,9 @@
 
 mod calibration;
 mod cards;
+pub mod compare;
 mod confidences;
+pub mod corrected;
 pub mod decision;
 mod distributions;
 mod error;

@@ -67,7 +67,7 @@ pub fn report(found: ReportParts<'_>) -> Result<Report> {
         judged_by: summary.judged_by.words().into(),
         arms: arms(summary),
         members: summary.members.iter().map(member).collect(),
-        difference: summary.difference.as_ref().map(|d| Estimate { value: d.accuracy, low: d.low, high: d.high }),
+        difference: summary.difference.map(Into::into),
         audit: audit(summary, rows),
         warnings: summary.warnings.clone(),
         suspects: found.suspects,
@@ -117,8 +117,10 @@ fn arms(summary: &FitSummary) -> Vec<Arm> {
         is_base: arm.name == BASE,
         epoch: arm.epoch,
         metrics: arm.metrics.iter().map(metric).collect(),
+        corrected_metrics: arm.corrected_metrics.iter().map(metric).collect(),
         sets: arm.sets.as_ref().map(sets),
         corrected_sets: arm.corrected_sets.as_ref().map(sets),
+        risk_coverage: arm.risk_coverage.clone(),
     };
     summary.arms.iter().map(arm).collect()
 }

@@ -2,14 +2,16 @@
 
 use std::fmt::Write;
 
+use cmrm::noise_model::NoiseModel;
 use cmrm_data::files::text::{markdown_value, printable_value};
 use cmrm_data::preprocess::Summary;
+use cmrm_report::RiskCoverage;
 use serde::{Deserialize, Serialize};
 
 use crate::BASE;
-use crate::judge::{Difference, Measured};
+use crate::compare::Difference;
+use crate::judge::Measured;
 use crate::suspects::Suspects;
-use cmrm::noise_model::NoiseModel;
 
 /// Which labels the arms were judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +42,11 @@ impl Labels {
             Labels::ObservedOutOfSample => "observed labels of rows that the models had not seen, which may be wrong",
             Labels::None => "no labels",
         }
+    }
+
+    /// Whether they are observed labels, of which nobody says that they are right.
+    pub fn may_be_wrong(self) -> bool {
+        matches!(self, Labels::Observed | Labels::ObservedValidation | Labels::ObservedOutOfSample)
     }
 }
 
@@ -109,7 +116,7 @@ pub struct DataSummary {
 }
 
 /// How one arm did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArmSummary {
     /// Its name.
     pub name: String,
@@ -118,11 +125,17 @@ pub struct ArmSummary {
     pub epoch: Option<usize>,
     /// Metrics on the judged rows.
     pub metrics: Vec<Measured>,
+    /// Those of them that can be told for the true classes, where the labels judged by may be wrong and their noise was estimated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corrected_metrics: Vec<Measured>,
     /// Prediction sets calibrated on observed labels, where there were rows to calibrate.
     pub sets: Option<SetSummary>,
     /// Prediction sets corrected for the noise in the labels, where that was estimated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrected_sets: Option<SetSummary>,
+    /// How wrong it is about the judged rows that it is surest of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk_coverage: Option<RiskCoverage>,
 }
 
 /// How many labels are wrong, by models that have not seen the rows.
@@ -299,13 +312,15 @@ impl FitSummary {
             name => format!("envelope ({})", style.value(name)),
         }));
         let mut body: Vec<Vec<String>> = Vec::new();
-        for (m, metric) in first.metrics.iter().enumerate() {
-            let mut row = vec![metric.name.replace('_', " ")];
-            for arm in &self.arms {
-                let cell = arm.metrics.get(m).map(|v| format!("{:.4}  [{:.4}, {:.4}]", v.value, v.low, v.high));
-                row.push(cell.unwrap_or_default());
+        type Metrics = fn(&ArmSummary) -> &[Measured];
+        let kinds: [(&str, Metrics); 2] = [("", |arm| &arm.metrics), (", corrected", |arm| &arm.corrected_metrics)];
+        for (which, metrics) in kinds {
+            for (m, metric) in metrics(first).iter().enumerate() {
+                let cell = |v: &Measured| format!("{:.4}  [{:.4}, {:.4}]", v.value, v.low, v.high);
+                let mut row = vec![format!("{}{which}", metric.name.replace('_', " "))];
+                row.extend(self.arms.iter().map(|arm| metrics(arm).get(m).map(cell).unwrap_or_default()));
+                body.push(row);
             }
-            body.push(row);
         }
         type Sets = fn(&ArmSummary) -> Option<&SetSummary>;
         let kinds: [(&str, Sets); 2] =
@@ -322,26 +337,10 @@ impl FitSummary {
     }
 }
 
-/// The difference with its interval, and what it means.
+/// The difference with its intervals, and what it means.
 pub fn difference_in_words(difference: &Difference) -> String {
-    format!(
-        "Accuracy, envelope minus base: {:+.4} (95 % interval {:+.4} to {:+.4}). {}",
-        difference.accuracy,
-        difference.low,
-        difference.high,
-        verdict(difference)
-    )
-}
-
-/// What a difference means.
-pub fn verdict(difference: &Difference) -> &'static str {
-    if difference.low > 0.0 {
-        "The envelope helped."
-    } else if difference.high < 0.0 {
-        "The envelope hurt: the base arm is the better model here."
-    } else {
-        "No difference beyond chance on these rows."
-    }
+    let difference = cmrm_report::Difference::from(*difference);
+    format!("{}\n{}", difference.numbers(), difference.verdict().words)
 }
 
 /// How words and tables are written.

@@ -316,3 +316,21 @@ proptest! {
         prop_assert_eq!(found, conformal_threshold(&mut scores.clone(), coverage));
     }
 }
+
+#[test]
+fn noise_of_the_same_form_has_another_rate() {
+    let shares = [0.5, 0.25, 0.25];
+    let entries = [0.9, 0.1, 0.0, 0.0, 0.8, 0.2, 0.1, 0.1, 0.8];
+    let model = NoiseModel::known(Transition::new(Matrix::new(&entries, 3).unwrap()).unwrap(), &shares).unwrap();
+    assert!((model.rate - 0.15).abs() < 1e-12);
+    let twice = NoiseModel::known(model.at_rate(0.3).unwrap(), &shares).unwrap();
+    assert!((twice.rate - 0.3).abs() < 1e-12);
+    for (of, observed, p) in [(0, 0, 0.8), (0, 1, 0.2), (0, 2, 0.0), (1, 2, 0.4), (2, 0, 0.2), (2, 2, 0.6)] {
+        assert!((twice.transition.probability(of, observed) - p).abs() < 1e-12, "{of} {observed}");
+    }
+    let none = NoiseModel::known(model.at_rate(0.0).unwrap(), &shares).unwrap();
+    assert_eq!(none.transition, Transition::uniform(3, 0.0).unwrap());
+    let again = none.at_rate(0.15).unwrap();
+    assert!((again.probability(1, 0) - 0.075).abs() < 1e-12, "of no noise there is no form: all pairs are alike");
+    assert!(model.at_rate(-0.1).is_err() && model.at_rate(f64::NAN).is_err());
+}

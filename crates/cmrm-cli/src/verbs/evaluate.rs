@@ -8,7 +8,8 @@ use cmrm::Matrix;
 use cmrm::conformal::{self, PredictionSets};
 use cmrm::metric::{Confusion, predicted_classes};
 use cmrm_data::MissingLabels;
-use cmrm_run::judge::{compare, measure};
+use cmrm_run::compare::compare;
+use cmrm_run::judge::measure;
 use cmrm_run::{Fitted, Wanted};
 
 use crate::args::ReadArgs;
@@ -48,7 +49,6 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
     let judged = judge(&args.data, &args.read, missing, "evaluate by", &fitted, terminal)?;
     let calibrator = Calibrator::new(&fitted, args.coverage, &args.sets, terminal)?;
     let mut arms = Vec::new();
-    let mut predictions = Vec::new();
     for (arm, probabilities) in judged.probabilities.iter().enumerate() {
         let matrix = Matrix::new(probabilities, fitted.info.classes.len())?;
         let predicted = predicted_classes(matrix)?;
@@ -61,10 +61,12 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
             }
         };
         arms.push(evaluate_arm(args, &fitted, arm, matrix, &predicted, &judged.labels, sets.as_ref())?);
-        predictions.push(predicted);
     }
-    let difference = match predictions.as_slice() {
-        [base, envelope] => Some(compare(base, envelope, &judged.labels, args.seed)?),
+    let difference = match judged.probabilities.as_slice() {
+        [base, envelope] => {
+            let of_classes = |values| Matrix::new(values, fitted.info.classes.len());
+            Some(compare(of_classes(base)?, of_classes(envelope)?, &judged.labels, args.seed)?)
+        }
         _ => None,
     };
     let evaluation = Evaluation {

@@ -5,14 +5,15 @@ use std::sync::Mutex;
 
 use cmrm::Matrix;
 use cmrm::envelope::Preset;
-use cmrm::metric::predicted_classes;
 use cmrm::scores::strongest_other;
 use cmrm_data::files::atomic_write;
 use cmrm_data::read::{ReadOptions, read_path};
 use cmrm_data::write::NpyWriter;
 use cmrm_data::{Features, Fingerprint};
-use cmrm_report::{Envelope, Estimate};
-use cmrm_run::judge::{compare, measure};
+use cmrm_report::Envelope;
+use cmrm_run::compare::compare;
+use cmrm_run::corrected::risk_coverage;
+use cmrm_run::judge::measure;
 use cmrm_run::names::{CARDS, MARGINS, TEST_PROBABILITIES};
 use cmrm_run::summary::{ArmSummary, DataSummary, FitSummary, Labels, SCHEMA};
 use cmrm_run::{
@@ -49,7 +50,7 @@ pub fn write_run(run: &RunDir, spec: &RunSpec, set: &ImageSet, training: &Traini
     let fingerprint = Fingerprint::of_bytes(&set.train.pixels, width, &observed.labels, &set.classes).0;
     let info = RunInfo::new(set.classes.clone(), vec![spec.arm.clone()], spec.arm.clone(), fingerprint.clone());
     let info = RunInfo { kind: RunKind::Images, ..info };
-    let metrics = measure(Matrix::new(&judged, set.classes.len())?, &set.test.labels, spec.seed)?;
+    let said = Matrix::new(&judged, set.classes.len())?;
     let summary = FitSummary {
         schema: SCHEMA.into(),
         run: run.path().display().to_string(),
@@ -69,9 +70,9 @@ pub fn write_run(run: &RunDir, spec: &RunSpec, set: &ImageSet, training: &Traini
         arms: vec![ArmSummary {
             name: spec.arm_in_reports().into(),
             epoch: Some(spec.epochs - 1),
-            metrics,
-            sets: None,
-            corrected_sets: None,
+            metrics: measure(said, &set.test.labels, spec.seed)?,
+            risk_coverage: risk_coverage(said, &set.test.labels, spec.seed)?,
+            ..ArmSummary::default()
         }],
         members: Vec::new(),
         difference: None,
@@ -122,15 +123,16 @@ pub fn add_base(run: &Path, base: &Path, labels: &[u32]) -> Result<()> {
         return Ok(());
     }
     let (base_summary, base_report) = (base.read_summary()?, base.read_report()?);
-    let predictions = |run: &RunDir| -> Result<Vec<u32>> {
+    let probabilities = |run: &RunDir| -> Result<_> {
         let file = run.file(TEST_PROBABILITIES);
         match read_path(&file, &ReadOptions::default())?.features {
-            Features::Array(array) => Ok(predicted_classes(array.matrix()?)?),
+            Features::Array(array) => Ok(array),
             _ => Err(Error::in_file(&file, "not an array")),
         }
     };
-    let difference = compare(&predictions(&base)?, &predictions(&run)?, labels, summary.seed)?;
-    report.difference = Some(Estimate { value: difference.accuracy, low: difference.low, high: difference.high });
+    let (base_said, said) = (probabilities(&base)?, probabilities(&run)?);
+    let difference = compare(base_said.matrix()?, said.matrix()?, labels, summary.seed)?;
+    report.difference = Some(difference.into());
     report.arms.splice(0..0, base_report.arms);
     report.history.splice(0..0, base_report.history);
     summary.difference = Some(difference);

@@ -9,7 +9,7 @@ use crate::scene::{Anchor, Dash, Ink, Scene};
 const WIDTH: f64 = 480.0;
 
 pub(super) fn figure(report: &Report) -> Option<Figure> {
-    let difference = report.difference?;
+    let difference = report.difference?.accuracy;
     let reach = 1.15 * difference.low.abs().max(difference.high.abs()).max(0.005);
     let (left, right, line) = (24.0, WIDTH - 24.0, 46.0);
     let at = |value: f64| left + (right - left) * (value + reach) / (2.0 * reach);

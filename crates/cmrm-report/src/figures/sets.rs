@@ -1,8 +1,9 @@
 //! Coverage and size of the prediction sets of each arm, with intervals, side by side.
 
 use super::{Figure, WIDTH, percent, titled};
+use crate::arms::{Arm, Sets};
 use crate::axes::{Axis, Unit, WORDS};
-use crate::data::{Arm, Estimate, Report, Sets};
+use crate::data::{Estimate, Report};
 use crate::scene::{Anchor, Dash, Ink, Scene};
 
 pub(super) fn figure(report: &Report) -> Option<Figure> {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::data::{Arm, Report};
+use crate::arms::Arm;
+use crate::data::Report;
 use crate::page::escape;
 
 /// How the report was made.
@@ -28,10 +29,14 @@ pub(super) fn origin(report: &Report) -> String {
         used.push(("accuracy over epochs, choice of the epoch", held));
     }
     used.extend([
-        ("metrics, difference, coverage and set size", judged),
+        ("metrics, difference, coverage and set size", judged.clone()),
         ("calibration of the sets", calibrated),
         ("labels that look wrong, suggestions", "observed labels and the model, no clean labels".to_owned()),
     ]);
+    if report.arms.iter().any(|arm| !arm.corrected_metrics.is_empty()) {
+        let by = format!("{judged}, with the estimated noise undone");
+        used.push(("corrected metrics, error rate among the surest rows", by));
+    }
     if report.wrong_share.is_some() {
         used.push(("colours in figures; precision and recall of the suspects", known.to_owned()));
     }

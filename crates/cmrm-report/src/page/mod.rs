@@ -26,7 +26,7 @@ pub fn page(report: &Report) -> String {
     let figure = |id: &str| drawn.iter().find(|figure| figure.id == id).map(figure_html).unwrap_or_default();
     let together = |ids: &[&str]| ids.iter().map(|id| figure(id)).collect::<String>();
     let mut sections = vec![
-        ("comparison", "Base against envelope", tables::comparison(report) + &figure("sets")),
+        ("comparison", "Base against envelope", tables::comparison(report) + &together(&["risk-coverage", "sets"])),
         ("members", "What each learner is worth", tables::members(report)),
         (
             "labels",

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::data::{Arm, Estimate, Member, Report, Sets};
+use crate::arms::{Arm, Member, Sets};
+use crate::data::{Estimate, Report};
 use crate::page::escape;
 
 /// Metrics where less is better.
@@ -47,16 +48,19 @@ pub(super) fn comparison(report: &Report) -> String {
         let _ = write!(out, "<th scope=\"col\" class=\"n\">{name}</th>");
     }
     out += "</tr></thead>\n<tbody>\n";
-    for (metric, _) in &first.metrics {
-        let lower = LOWER.contains(&metric.as_str());
-        let values: Vec<Option<Estimate>> = report
-            .arms
-            .iter()
-            .map(|arm| arm.metrics.iter().find(|other| other.0 == *metric).map(|other| other.1))
-            .collect();
-        let hint = if lower { "lower is better" } else { "higher is better" };
-        let _ = write!(out, "<tr><th scope=\"row\">{} <span class=\"hint\">{hint}</span></th>", name(metric));
-        write_cells(&mut out, &values, Some(lower));
+    type Metrics = fn(&Arm) -> &[(String, Estimate)];
+    let kinds: [(&str, Metrics); 2] =
+        [("", |arm| &arm.metrics), (", corrected for wrong labels", |arm| &arm.corrected_metrics)];
+    for (which, metrics) in kinds {
+        for (metric, _) in metrics(first) {
+            let lower = LOWER.contains(&metric.as_str());
+            let of_arm = |arm| metrics(arm).iter().find(|other| other.0 == *metric).map(|other| other.1);
+            let values: Vec<Option<Estimate>> = report.arms.iter().map(of_arm).collect();
+            let hint = if lower { "lower is better" } else { "higher is better" };
+            let _ =
+                write!(out, "<tr><th scope=\"row\">{}{which} <span class=\"hint\">{hint}</span></th>", name(metric));
+            write_cells(&mut out, &values, Some(lower));
+        }
     }
     type Which = fn(&Arm) -> Option<&Sets>;
     let kinds: [(&str, Which); 2] =

@@ -43,22 +43,9 @@ pub(super) fn verdict(report: &Report) -> String {
             "Give <code>--test</code>, <code>--test-share</code> or <code>--validation-share</code> to compare the arms.".to_owned(),
         ),
         Some(difference) => {
-            let points = |value: f64| minus(format!("{:+.1}", 100.0 * value));
-            let interval = format!(
-                "95 % interval {} to {} percentage points, on {} rows by {}.",
-                points(difference.low),
-                points(difference.high),
-                report.sizes.judged,
-                escape(&report.judged_by)
-            );
-            let (class, head) = if difference.low > 0.0 {
-                ("helped", format!("The envelope helped: accuracy {} points.", points(difference.value)))
-            } else if difference.high < 0.0 {
-                ("hurt", format!("The envelope hurt: accuracy {} points.", points(difference.value)))
-            } else {
-                ("none", format!("No difference beyond chance: accuracy {} points.", points(difference.value)))
-            };
-            (class, head, interval)
+            let verdict = difference.verdict();
+            let (numbers, judged) = (minus(difference.numbers()), escape(&report.judged_by));
+            (verdict.kind, verdict.words, format!("{numbers} On {} rows, by {judged}.", report.sizes.judged))
         }
     };
     format!("<div class=\"verdict {class}\" role=\"status\"><strong>{head}</strong><p>{words}</p></div>\n")
@@ -73,7 +60,7 @@ pub(super) fn warnings(report: &Report) -> String {
 /// The few numbers that most readers look for.
 pub(super) fn facts(report: &Report) -> String {
     let mut facts = Vec::new();
-    let accuracy = |arm: Option<&crate::data::Arm>| {
+    let accuracy = |arm: Option<&crate::arms::Arm>| {
         arm.and_then(|arm| arm.metrics.iter().find(|metric| metric.0 == "accuracy")).map(|metric| metric.1.value)
     };
     if let Some(value) = accuracy(report.base_arm()) {

@@ -88,3 +88,42 @@ fn error_of(bins: &[ReliabilityBin], rows: usize) -> f64 {
     let sum: f64 = bins.iter().map(|bin| bin.rows as f64 * (bin.accuracy - bin.confidence).abs()).sum();
     sum / rows as f64
 }
+
+/// A row for [`calibration_error_beyond`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RowCalibration {
+    /// The largest probability.
+    pub confidence: f64,
+    /// 1 if its class is the label, else 0; or an estimate of that.
+    pub right: f64,
+    /// What the row adds by chance to the square of its bin's sum of `right − confidence`, in the mean.
+    pub variance: f64,
+}
+
+impl RowCalibration {
+    /// Of a row with a label that is taken as it is: all that is not the bin's own error is chance.
+    pub fn by_label(confidence: f64, right: bool) -> Self {
+        let right = f64::from(u8::from(right));
+        RowCalibration { confidence, right, variance: (right - confidence).powi(2) }
+    }
+}
+
+/// Expected calibration error without what chance adds to it: `Σ_b √max(0, S_b² − V_b) / n` over the bins of [`reliability`], where
+/// `S_b = Σ_i c_i (right_i − confidence_i)`, `V_b = Σ_i c_i² variance_i`, and each row comes with the number of times `c_i` it counts.
+///
+/// With `V_b = 0` it is [`expected_calibration_error`], which chance alone keeps above 0, the more so the more bins a model uses. Of two
+/// models that are calibrated equally well, the one with more varied confidence would look worse, and resampling the rows would call
+/// that significant. `c_i²`, because a row that a resample has drawn twice repeats its own chance. No rows and no bins have no error.
+pub fn calibration_error_beyond(rows: impl Iterator<Item = (RowCalibration, u32)>, bins: usize) -> f64 {
+    let bins = bins.clamp(1, MAX_BINS);
+    let mut sums = vec![(0.0, 0.0); bins];
+    let mut all = 0.0;
+    for (row, times) in rows {
+        let times = f64::from(times);
+        let (sum, variance) = &mut sums[bin_of(row.confidence, bins)];
+        *sum += times * (row.right - row.confidence);
+        *variance += times * times * row.variance;
+        all += times;
+    }
+    sums.iter().map(|(sum, variance)| (sum * sum - variance).max(0.0).sqrt()).sum::<f64>() / f64::max(all, 1.0)
+}

@@ -48,6 +48,16 @@ impl NoiseModel {
         Ok(PlausibleNoise::of(probabilities, labels)?.likeliest)
     }
 
+    /// What the classes would be observed as with another share of wrong labels, and noise of the same form.
+    pub fn at_rate(&self, rate: f64) -> Result<Transition> {
+        check_parameter("noise rate", rate, (0.0..1.0).contains(&rate), "0 or more, and below 1")?;
+        let shape = match self.rate > 0.0 {
+            true => Shape::of(&self.transition, self.rate),
+            false => Shape::uniform(self.transition.classes()),
+        };
+        shape.at(rate)
+    }
+
     /// Noise that is known: nothing is estimated, and probabilities are taken to be as sure as they should be.
     pub fn known(transition: Transition, shares: &[f64]) -> Result<Self> {
         check_length("shares of the classes", transition.classes(), shares.len())?;

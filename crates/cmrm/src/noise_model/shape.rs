@@ -22,6 +22,16 @@ impl Shape {
         Shape { classes, entries: (0..classes * classes).map(entry).collect() }
     }
 
+    /// That of noise whose rate is above zero.
+    pub fn of(transition: &Transition, rate: f64) -> Self {
+        let classes = transition.classes();
+        let entry = |at: usize| match at.is_multiple_of(classes + 1) {
+            true => 0.0,
+            false => transition.probability(at / classes, at % classes) / rate,
+        };
+        Shape { classes, entries: (0..classes * classes).map(entry).collect() }
+    }
+
     /// By the observed labels of the surer half of the rows that are predicted as each class, with as many rows' worth of
     /// uniform noise as there are classes.
     pub fn counted(p: Matrix<'_, f32>, labels: &[u32], rows: &[usize]) -> Self {
