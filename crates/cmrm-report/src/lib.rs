@@ -10,6 +10,7 @@ mod page;
 mod picture;
 mod raster;
 mod scene;
+mod self_check;
 mod svg;
 
 pub use data::*;
@@ -18,4 +19,5 @@ pub use page::{escape, page};
 pub use picture::{Pixels, data_uri, encode_png};
 pub use raster::raster;
 pub use scene::{Anchor, Dash, Ink, Mark, Scene};
+pub use self_check::{SELF_CHECK_SCHEMA, SelfCheck};
 pub use svg::{inline_svg, svg};

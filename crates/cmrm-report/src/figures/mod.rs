@@ -7,6 +7,7 @@ mod difference;
 mod filtered;
 mod losses;
 mod margins;
+mod self_check;
 mod sensitivity;
 mod sets;
 mod threshold;
@@ -32,10 +33,11 @@ pub struct Figure {
 
 /// Every figure that the report has numbers for, in the order of the page.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    let makers: [fn(&Report) -> Option<Figure>; 11] = [
+    let makers: [fn(&Report) -> Option<Figure>; 12] = [
         difference::figure,
         sets::figure,
         confusion::figure,
+        self_check::figure,
         margins::figure,
         density::figure,
         losses::figure,
