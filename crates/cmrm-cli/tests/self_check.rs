@@ -25,6 +25,7 @@ fn planted_flips_tell_recall_and_precision_of_a_run() {
         assert!(low - 0.04 < number(known) && number(known) < high + 0.04, "{name}: {known}, {check}");
         assert!(high - low < 0.25 && low <= number(&check[name]["value"]), "{check}");
     }
+    assert!(number(&check["recall_of_hard"]["value"]) <= number(&check["recall"]["value"]), "{check}");
     assert!((number(&check["noise_found"]) - number(&check["noise_due"])).abs() < 0.04, "{check}");
     assert!(number(&check["noise_due"]) > number(&check["noise_before"]) + 0.08, "{check}");
     assert!(number(&check["planted_wrong_probability"]) > 10.0 * number(&check["right_wrong_probability"]), "{check}");

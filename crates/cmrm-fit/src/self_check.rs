@@ -8,6 +8,7 @@
 //! What the planted labels tell of the run:
 //!
 //! - recall: the share of them that are suspects of the second fit (Wilson's interval). That fit has more noise to bear than the run;
+//! - recall of hard rows: the same of the third of them whose own labels the run was least sure of, which is nearer to the errors of people;
 //! - precision: `recall · rate · rows / suspects`, with the run's own rate of wrong labels and number of suspects. The relative errors of
 //!   recall and rate are independent, and are added as such.
 
@@ -34,6 +35,8 @@ const MOST: usize = 500;
 const FEWEST: usize = 10;
 /// Of every class at most one row in so many is flipped.
 const ONE_IN: usize = 3;
+/// One in so many of the flips is on a hard row.
+const HARD_ONE_IN: usize = 3;
 /// Confidence of the intervals: that of the estimated noise.
 const LEVEL: f64 = 0.9;
 /// A label that is wrong with a lower probability looks right.
@@ -78,6 +81,10 @@ impl Fit {
         let listed: HashSet<usize> = after.listed(precision).into_iter().collect();
         let found = planted.iter().filter(|(row, _)| listed.contains(row)).count();
         let recall = estimate(found, planted.len())?;
+        let mut hard: Vec<usize> = planted.iter().map(|flip| flip.0).collect();
+        hard.sort_by(|&a, &b| before.margin[a].total_cmp(&before.margin[b]));
+        hard.truncate(planted.len() / HARD_ONE_IN);
+        let found_hard = hard.iter().filter(|row| listed.contains(row)).count();
         let looked_right: Vec<usize> = (0..before.len())
             .filter(|row| {
                 f64::from(before.wrong_probability[*row]) < LOOKS_RIGHT
@@ -95,6 +102,7 @@ impl Fit {
             planted: planted.len(),
             found,
             recall,
+            recall_of_hard: estimate(found_hard, hard.len())?,
             expected_recall: expected.map_or(0.0, |expected| expected.recall),
             precision: (!suspects.is_empty()).then(|| precision_of(recall, noise, before.len(), suspects.len())),
             expected_precision: expected.map(|expected| expected.precision),

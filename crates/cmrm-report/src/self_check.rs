@@ -23,6 +23,8 @@ pub struct SelfCheck {
     pub found: usize,
     /// Their share.
     pub recall: Estimate,
+    /// The same of the third of them that are on the hardest rows: those whose margin was smallest.
+    pub recall_of_hard: Estimate,
     /// Share of the wrong labels that the run itself expects to be suspects.
     pub expected_recall: f64,
     /// Share of the run's suspects that are wrong, if so many of the wrong labels are among them as of the planted ones; nothing without
@@ -69,9 +71,11 @@ impl SelfCheck {
             format!("{} (90 % interval {:.1} to {:.1} %)", percent(of.value), 100.0 * of.low, 100.0 * of.high)
         };
         let mut findings = vec![format!(
-            "recall: {} of them came back as suspects, {}; the run expects {} of its wrong labels to be among them",
+            "recall: {} of them came back as suspects, {}; of the third on the hardest rows {}; the run expects {} of its wrong labels to be \
+             among its suspects",
             self.found,
             within(&self.recall),
+            within(&self.recall_of_hard),
             percent(self.expected_recall)
         )];
         match (&self.precision, self.expected_precision) {
@@ -112,7 +116,7 @@ impl SelfCheck {
     /// What it does not tell.
     pub fn limits(&self) -> &'static str {
         "The flips imitate the estimated noise: rows are drawn by how likely their label is right, hard ones among them. Where people err on \
-         hard rows, or always in the same way, fewer of their errors come back than of the flips."
+         hard rows, recall is nearer to that of the hardest third, and more labels are wrong than the run estimates."
     }
 
     /// All of it as text that is Markdown too.

@@ -18,6 +18,7 @@ fn self_check() -> SelfCheck {
         planted: 30,
         found: 24,
         recall: estimate(0.8),
+        recall_of_hard: estimate(0.5),
         expected_recall: 0.75,
         precision: Some(estimate(0.9)),
         expected_precision: Some(0.92),

@@ -9,20 +9,17 @@ const LEFT: f64 = 100.0;
 
 pub(super) fn figure(report: &Report) -> Option<Figure> {
     let check = report.self_check.as_ref()?;
-    let mut rows = vec![("recall", check.recall, check.expected_recall)];
-    rows.extend(check.precision.zip(check.expected_precision).map(|(found, said)| ("precision", found, said)));
+    let mut rows =
+        vec![("recall", check.recall, Some(check.expected_recall)), ("hard rows", check.recall_of_hard, None)];
+    rows.extend(check.precision.map(|precision| ("precision", precision, check.expected_precision)));
     let mut scene = titled(92.0 + 34.0 * rows.len() as f64, "Suspects: recall and precision by planted flips");
     draw(&mut scene, &rows);
     let said: Vec<String> = rows
         .iter()
         .map(|(name, found, expected)| {
-            format!(
-                "{name} is {} ({} to {}), where the run expects {}",
-                percent(found.value),
-                percent(found.low),
-                percent(found.high),
-                percent(*expected)
-            )
+            let expects = expected.map(|share| format!(", where the run expects {}", percent(share)));
+            let [value, low, high] = [found.value, found.low, found.high].map(percent);
+            format!("{name} {value} ({low} to {high}){}", expects.unwrap_or_default())
         })
         .collect();
     Some(Figure {
@@ -30,17 +27,17 @@ pub(super) fn figure(report: &Report) -> Option<Figure> {
         title: "Recall and precision of the suspects, by planted flips".into(),
         alt: format!("With 90 % intervals: {}.", said.join("; ")),
         note: format!(
-            "By {} labels flipped on purpose in a second fit, with 90 % intervals; rings: what the run expects of its own \
-             suspects.",
+            "By {} labels flipped on purpose in a second fit, with 90 % intervals; hard rows: recall of the third of them that the \
+             run was least sure of; rings: what the run expects.",
             check.planted
         ),
         scene,
     })
 }
 
-fn draw(scene: &mut Scene, rows: &[(&str, Estimate, f64)]) {
+fn draw(scene: &mut Scene, rows: &[(&str, Estimate, Option<f64>)]) {
     let width = WIDTH - LEFT - 40.0;
-    let low = rows.iter().map(|(_, found, expected)| found.low.min(*expected)).fold(1.0, f64::min);
+    let low = rows.iter().map(|(_, found, expected)| expected.unwrap_or(1.0).min(found.low)).fold(1.0, f64::min);
     let axis = Axis::numbers(low, 1.0, true, Unit::Percent, "share");
     let at = |value: f64| LEFT + width * (value - axis.low) / (axis.high - axis.low);
     let bottom = 46.0 + 34.0 * rows.len() as f64;
@@ -55,6 +52,8 @@ fn draw(scene: &mut Scene, rows: &[(&str, Estimate, f64)]) {
         scene.bold();
         scene.line(&[(at(found.low), y), (at(found.high), y)], Ink::Envelope, 2.5, Dash::Solid);
         scene.dot((at(found.value), y), 5.0, Ink::Envelope, false);
-        scene.dot((at(*expected), y), 7.0, Ink::Accent, true);
+        if let Some(expected) = expected {
+            scene.dot((at(*expected), y), 7.0, Ink::Accent, true);
+        }
     }
 }
