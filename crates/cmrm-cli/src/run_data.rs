@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cmrm_data::{Dataset, Fingerprint};
+use cmrm_data::Fingerprint;
 use cmrm_fit::{FitConfig, Loaded, Prepared};
 use cmrm_run::names::SETTINGS;
 use cmrm_run::{RunDir, RunInfo};
@@ -13,10 +13,10 @@ use crate::load::load;
 use crate::progress::stop_at_interrupt;
 use crate::sources::is_stream;
 
-/// The data as it was read, and the training rows that were made of it.
+/// The data as it was read, and the rows that were made of it.
 pub struct RunData {
     pub loaded: Loaded,
-    pub train: Dataset,
+    pub rows: Prepared,
 }
 
 /// The settings of a run, with the place that its data has moved to. What the run read from standard input is gone.
@@ -46,13 +46,13 @@ pub fn read(config: &FitConfig, info: &RunInfo, cache: Option<&Path>) -> Result<
     let loaded = load(config, cache).map_err(|failure| {
         Failure::input(format!("{failure}; the data of the run is needed: if it has moved, name it with --data"))
     })?;
-    let train = Prepared::new(config, &loaded, &stop_at_interrupt())?.train.data;
-    if Fingerprint::of(&train).0 != info.fingerprint {
+    let rows = Prepared::new(config, &loaded, &stop_at_interrupt())?;
+    if Fingerprint::of(&rows.train.data).0 != info.fingerprint {
         return Err(Failure::input(format!(
             "{}: not the data that the run was trained on (the fingerprints differ); name the right file with --data, or \
              fit again",
             config.data
         )));
     }
-    Ok(RunData { loaded, train })
+    Ok(RunData { loaded, rows })
 }

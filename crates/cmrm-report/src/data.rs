@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arms::{Arm, Member};
 use crate::difference::Difference;
+use crate::self_check::SelfCheck;
 
 /// Version of the stored form.
 pub const SCHEMA: &str = "cmrm/report/1";
@@ -32,6 +33,9 @@ pub struct Report {
     pub difference: Option<Difference>,
     /// The labels that look wrong.
     pub audit: Audit,
+    /// How good the audit is, once that was checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_check: Option<SelfCheck>,
     /// What should make the reader look twice, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

@@ -12,6 +12,7 @@ mod page;
 mod picture;
 mod raster;
 mod scene;
+mod self_check;
 mod svg;
 
 pub use arms::{Arm, Member, RiskCoverage, Sets};
@@ -22,4 +23,5 @@ pub use page::{escape, page};
 pub use picture::{Pixels, data_uri, encode_png};
 pub use raster::raster;
 pub use scene::{Anchor, Dash, Ink, Mark, Scene};
+pub use self_check::{SELF_CHECK_SCHEMA, SelfCheck};
 pub use svg::{inline_svg, svg};

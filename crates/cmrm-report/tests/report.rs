@@ -14,6 +14,28 @@ fn difference(low: f64, high: f64) -> Difference {
     Difference { accuracy: Estimate { value: (low + high) / 2.0, low, high }, log_loss: None, calibration: None }
 }
 
+fn self_check() -> SelfCheck {
+    SelfCheck {
+        schema: SELF_CHECK_SCHEMA.into(),
+        wanted_precision: None,
+        suspects: 60,
+        planted: 30,
+        found: 24,
+        recall: estimate(0.8),
+        recall_of_hard: estimate(0.5),
+        expected_recall: 0.75,
+        precision: Some(estimate(0.9)),
+        expected_precision: Some(0.92),
+        looked_right: 200,
+        false_alarms: 5,
+        noise_before: 0.2,
+        noise_due: 0.29,
+        noise_found: Some(0.28),
+        planted_wrong_probability: Some(0.7),
+        right_wrong_probability: Some(0.03),
+    }
+}
+
 /// Two classes whose names try to break out of the page.
 const HOSTILE: [&str; 2] = ["<script>alert(1)</script>", "\"><img src=x onerror=alert(2)>'"];
 
@@ -76,6 +98,7 @@ fn full() -> Report {
             recall: Some(0.8),
             pairs: vec![Pair { given: 0, suggested: 1, rows: 20 }, Pair { given: 1, suggested: 0, rows: 10 }],
         },
+        self_check: Some(self_check()),
         warnings: vec!["a <b> & c".into()],
         suspects: vec![Card {
             row: 7,
@@ -141,6 +164,7 @@ fn least() -> Report {
         wrong_share: None,
         difference: None,
         audit: Audit { issues: 0, precision: None, recall: None, pairs: Vec::new(), ..report.audit },
+        self_check: None,
         warnings: Vec::new(),
         suspects: Vec::new(),
         margins: Margins { wrong: None, ..report.margins },
@@ -267,6 +291,7 @@ fn every_figure_is_there_with_words_and_something_drawn() {
         "risk-coverage",
         "sets",
         "confusion",
+        "self-check",
         "margins",
         "density",
         "losses",

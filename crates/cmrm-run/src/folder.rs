@@ -5,15 +5,15 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use cmrm_data::files::{self, FolderLock};
-use cmrm_report::{Report, SCHEMA};
+use cmrm_report::{Report, SCHEMA, SELF_CHECK_SCHEMA, SelfCheck};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::info::{FORMAT, RunInfo, RunKind};
 use crate::names::{
-    BEST, CHECKPOINT, CHECKPOINTS, DATA_STAMP, MARGINS, METRICS, MODEL, PAGE, REPORT, RUN, SEARCH, SETTINGS, SUMMARY,
-    SUMMARY_TEXT,
+    BEST, CHECKPOINT, CHECKPOINTS, DATA_STAMP, MARGINS, METRICS, MODEL, PAGE, REPORT, RUN, SEARCH, SELF_CHECK,
+    SETTINGS, SUMMARY, SUMMARY_TEXT,
 };
 use crate::rows::TrainingRows;
 use crate::summary::FitSummary;
@@ -256,6 +256,30 @@ impl RunDir {
             return Err(Error::in_file(&file, what));
         }
         Ok(report)
+    }
+
+    /// Writes how good the suspects are, and the report with it. The run must be locked.
+    pub fn write_self_check(&self, check: SelfCheck, report: Report) -> Result<()> {
+        self.write_json(SELF_CHECK, &check)?;
+        self.write_report(&Report { self_check: Some(check), ..report })
+    }
+
+    /// Reads how good the suspects are, if that was checked.
+    pub fn read_self_check(&self) -> Result<Option<SelfCheck>> {
+        let file = self.file(SELF_CHECK);
+        if !file.exists() {
+            return Ok(None);
+        }
+        let check: SelfCheck = self.read_json(SELF_CHECK)?;
+        if check.schema != SELF_CHECK_SCHEMA {
+            let what = format!(
+                "the self-check has schema {}, this version reads {SELF_CHECK_SCHEMA}; check again with `cmrm audit {} --self-check`",
+                check.schema,
+                self.path.display()
+            );
+            return Err(Error::in_file(&file, what));
+        }
+        Ok(Some(check))
     }
 
     /// Reads what training saw of the rows.

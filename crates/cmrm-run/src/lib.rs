@@ -31,7 +31,7 @@ pub use folder::{RunDir, write_file};
 pub use info::{FORMAT, RunInfo, RunKind};
 pub use report::{ReportParts, epoch, report};
 pub use rows::{TrainingRows, WRONG_PROBABILITY};
-pub use suspects::{Expected, Suspect, Suspects, no_better_than_chance};
+pub use suspects::{Expected, Suspect, Suspects, most_likely_wrong, no_better_than_chance};
 
 /// Name of the arm without an envelope.
 pub const BASE: &str = "base";

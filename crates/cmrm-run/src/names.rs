@@ -18,6 +18,8 @@ pub const SUMMARY_TEXT: &str = "report.md";
 pub const REPORT: &str = "report.json";
 /// The report.
 pub const PAGE: &str = "report.html";
+/// How good the suspects are, by planted flips: [`cmrm_report::SelfCheck`].
+pub const SELF_CHECK: &str = "self-check.json";
 /// The suspects of a run on images with their pictures, for the review page of a program that cannot read images.
 pub const CARDS: &str = "cards.json";
 /// What the network of a run on images says of the test images.
@@ -54,6 +56,7 @@ pub fn is_own(name: &str) -> bool {
         SUMMARY_TEXT,
         REPORT,
         PAGE,
+        SELF_CHECK,
         CARDS,
         TEST_PROBABILITIES,
         RESULT,

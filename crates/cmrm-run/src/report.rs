@@ -69,6 +69,7 @@ pub fn report(found: ReportParts<'_>) -> Result<Report> {
         members: summary.members.iter().map(member).collect(),
         difference: summary.difference.map(Into::into),
         audit: audit(summary, rows),
+        self_check: None,
         warnings: summary.warnings.clone(),
         suspects: found.suspects,
         history: found.history.iter().map(epoch).collect(),

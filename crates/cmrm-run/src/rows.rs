@@ -11,6 +11,7 @@ use cmrm_data::{Column, Dataset, Features, LabelOptions, LabelledRows, Override,
 use cmrm_train::train::RowRecord;
 
 use crate::error::{Error, Result};
+use crate::suspects::most_likely_wrong;
 
 /// The column of probabilities that labels are wrong.
 pub const WRONG_PROBABILITY: &str = "wrong_probability";
@@ -135,6 +136,15 @@ impl TrainingRows {
         }
         // Rows that do not fit together are refused by `audit`.
         limit_by_class(&suspects, &self.labels, &self.wrong_probability, self.classes.len()).unwrap_or(suspects)
+    }
+
+    /// The suspects, or instead those rows that are most likely wrong, as many as are expected to be so with this precision.
+    pub fn listed(&self, precision: Option<f64>) -> Vec<usize> {
+        let Some(precision) = precision else { return self.suspects() };
+        if self.evidence().is_some_and(|evidence| evidence.tells_nothing()) {
+            return Vec::new();
+        }
+        most_likely_wrong(&self.wrong_probability, precision, |row| self.margin[row] < 0.0)
     }
 
     /// The audit of all rows; it flags and ranks as [`TrainingRows::suspects`] does, whatever the models tell of the labels.

@@ -43,6 +43,22 @@ impl Expected {
     }
 }
 
+/// Of the `contested` rows those whose labels are most likely wrong, the likeliest first: as many as are expected to be wrong with this
+/// precision.
+pub fn most_likely_wrong(wrong_probability: &[f32], precision: f64, contested: impl Fn(usize) -> bool) -> Vec<usize> {
+    let of = |row: usize| wrong_probability[row];
+    let mut order: Vec<usize> = (0..wrong_probability.len()).filter(|&row| contested(row)).collect();
+    order.sort_by(|&a, &b| of(b).total_cmp(&of(a)).then(a.cmp(&b)));
+    let mut found = 0.0;
+    let enough = |(before, &row): (usize, &usize)| {
+        found += f64::from(of(row));
+        found >= precision * (before + 1) as f64
+    };
+    let listed = order.iter().enumerate().map(enough).take_while(|&enough| enough).count();
+    order.truncate(listed);
+    order
+}
+
 /// All suspects: the training rows where another class is more likely than the given one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Suspects {

@@ -9,7 +9,7 @@ use cmrm_data::files::text::printable_value;
 use cmrm_data::table::Values;
 use cmrm_data::{Column, Table};
 use cmrm_run::summary::NoiseSummary;
-use cmrm_run::{Expected, WRONG_PROBABILITY, no_better_than_chance};
+use cmrm_run::{Expected, WRONG_PROBABILITY, most_likely_wrong, no_better_than_chance};
 use serde_json::{Value, json};
 
 use crate::data_file::tidy;
@@ -57,23 +57,6 @@ impl Doubts {
         let model = NoiseModel::estimate(probabilities, labels)?;
         Ok(Doubts { noise: (&model).into(), wrong_probability: model.wrong_probabilities(probabilities, labels)? })
     }
-
-    /// Of the `contested` rows those that are most likely wrong, as many as are expected to be so with this precision.
-    fn listed(&self, precision: f64, contested: impl Fn(usize) -> bool) -> Vec<bool> {
-        let of = |row: usize| self.wrong_probability[row];
-        let mut order: Vec<usize> = (0..self.wrong_probability.len()).filter(|&row| contested(row)).collect();
-        order.sort_by(|&a, &b| of(b).total_cmp(&of(a)).then(a.cmp(&b)));
-        let mut listed = vec![false; self.wrong_probability.len()];
-        let mut found = 0.0;
-        for (before, row) in order.into_iter().enumerate() {
-            found += f64::from(of(row));
-            if found < precision * (before + 1) as f64 {
-                break;
-            }
-            listed[row] = true;
-        }
-        listed
-    }
 }
 
 impl Audited {
@@ -89,7 +72,10 @@ impl Audited {
         };
         // A row whose label the model predicts is never flagged.
         let contested = |row: usize| self.audit.predicted_label[row] != self.labels[row];
-        self.audit.flag(&self.labels, doubts.listed(precision, contested))?;
+        let mut flags = vec![false; self.labels.len()];
+        let listed = most_likely_wrong(&doubts.wrong_probability, precision, contested);
+        listed.into_iter().for_each(|row| flags[row] = true);
+        self.audit.flag(&self.labels, flags)?;
         Ok(self)
     }
 

@@ -8,10 +8,10 @@ use cmrm::audit::{AuditConfig, Filter, ScoreMethod};
 use cmrm_data::Features;
 use cmrm_run::{RunDir, RunKind};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::args::{ModelArgs, ReadArgs};
-use crate::audit::{Audited, Folds, from_folds, from_probabilities, from_run};
+use crate::audit::{Audited, Folds, SelfChecking, from_folds, from_probabilities, from_run};
 use crate::config;
 use crate::failure::{FINDINGS, Failure, Result};
 use crate::outputs::{OutFile, Outputs};
@@ -45,8 +45,12 @@ pub struct AuditArgs {
     /// Add the data's own columns to --out, for an audit of a run on a table.
     #[arg(long, requires = "out", conflicts_with_all = ["folds", "pred_probs"])]
     pub columns: bool,
-    /// With --columns: where the run's data is now, if it has moved.
-    #[arg(long, value_name = "FILE|NAME", requires = "columns")]
+    /// How good is the audit of this run? Flip some of its labels, fit again with its settings, and see how many come back; the answer
+    /// goes into the run's report too. For runs of auto, forest, boosting and kernel.
+    #[arg(long)]
+    pub self_check: bool,
+    /// With --columns and --self-check: where the run's data is now, if it has moved.
+    #[arg(long, value_name = "FILE|NAME")]
     pub data: Option<String>,
     /// Number of suspects to show.
     #[arg(long, default_value_t = 10)]
@@ -84,12 +88,25 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
         audited = audited.with_precision(precision)?;
     }
     let audited = audited.guarded(args.flag_anyway)?;
+    let self_check = match &args.of {
+        Some(run) if args.self_check => {
+            let (data, cache) = (args.data.as_deref(), args.read.cache.as_deref());
+            let checking = SelfChecking { run: Path::new(run), data, cache, precision: args.precision };
+            Some(checking.run(terminal)?)
+        }
+        _ => None,
+    };
     if let Some(out) = out {
         out.write_table_for_people(&audited.table()?)?;
     }
     let share = audited.share();
     let failed = args.fail_above.is_some_and(|limit| share > limit);
-    terminal.result(&audited.json(args, failed), &audited.text(args))?;
+    let (mut object, mut text) = (audited.json(args, failed), audited.text(args));
+    if let Some(check) = &self_check {
+        object["self_check"] = json!(check);
+        text += &format!("\n{}", check.to_text());
+    }
+    terminal.result(&object, &text)?;
     if failed {
         let limit = args.fail_above.unwrap_or_default();
         terminal.say(format!("the share of suspects, {share:.4}, exceeds --fail-above {limit}"));
@@ -100,6 +117,7 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
 
 /// What was found, and where the table of it goes. The file is claimed before the work begins.
 fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFile>)> {
+    check_flags(args)?;
     let claim = |outputs: &mut Outputs| args.out.as_deref().map(|out| outputs.file("--out", out)).transpose();
     // The margin ranked wrong human labels better than the probability of the label, which cleanlab ranks by.
     let score = args.score.unwrap_or(ScoreMethod::NormalizedMargin);
@@ -122,7 +140,7 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
             Err(Failure::input(format!("{data}: a file; add --folds K to audit data, or name the folder of a run")))
         }
         (Some(run), None, _) => {
-            let cache = args.read.cache.clone().filter(|_| !args.columns);
+            let cache = args.read.cache.clone().filter(|_| !args.columns && !args.self_check);
             let refused = ReadArgs { cache, ..args.read.clone() };
             if refused != ReadArgs::default() || args.model != ModelArgs::default() {
                 return Err(Failure::input(format!(
@@ -137,6 +155,9 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
                 )));
             }
             let mut outputs = Outputs::default().reads_run(Path::new(run));
+            if let Some(data) = &args.data {
+                outputs = outputs.reads_data(data, None, args.read.cache.as_deref());
+            }
             if !args.columns {
                 let out = claim(&mut outputs)?;
                 return Ok((from_run(Path::new(run))?, out));
@@ -148,7 +169,7 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
             let config = run_data::settings(&opened, args.data.as_deref())?;
             let cache = args.read.cache.as_deref();
             let out = claim(&mut outputs.reads_settings(&config, None, cache))?;
-            let RunData { loaded, train } = run_data::read(&config, &info, cache)?;
+            let RunData { loaded, rows } = run_data::read(&config, &info, cache)?;
             let Features::Table(table) = loaded.train.features else {
                 return Err(Failure::input(format!(
                     "--columns: {} is an array, whose columns have no names; leave out the flag and look rows up by their \
@@ -157,7 +178,7 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
                 )));
             };
             // Where the rows are now: those without a label may have come or gone.
-            let places: Vec<usize> = train.rows.iter().map(|&row| row as usize).collect();
+            let places: Vec<usize> = rows.train.data.rows.iter().map(|&row| row as usize).collect();
             Ok((Audited { data: Some(table.gather(&places)?), ..from_run(Path::new(run))? }, out))
         }
         (None, _, Some(probabilities)) => {
@@ -177,6 +198,22 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
             "nothing to audit: name a run, or data with --folds K, or give --pred-probs and --labels",
         )),
     }
+}
+
+/// Refuses flags that would have nothing to work on.
+fn check_flags(args: &AuditArgs) -> Result<()> {
+    if args.self_check && (args.folds.is_some() || args.pred_probs.is_some()) {
+        return Err(Failure::input(
+            "--self-check fits a run again, and with --folds or --pred-probs there is none; fit one with `cmrm fit DATA --out RUN`, then \
+             `cmrm audit RUN --self-check`",
+        ));
+    }
+    if args.data.is_some() && !args.columns && !args.self_check {
+        return Err(Failure::input(
+            "--data: only --columns and --self-check read the run's data; add one of them, or leave out the flag",
+        ));
+    }
+    Ok(())
 }
 
 /// A choice by cleanlab's name for it; a hyphen will do for an underscore.

@@ -33,10 +33,17 @@ pub fn run(args: &ReportArgs, terminal: &Terminal) -> Result<ExitCode> {
         return write_files(&run, args, terminal);
     }
     if terminal.json() {
-        let summary: serde_json::Value = run.read_json(SUMMARY)?;
+        let mut summary: serde_json::Value = run.read_json(SUMMARY)?;
+        if let Some(check) = run.read_self_check()? {
+            summary["self_check"] = serde_json::json!(check);
+        }
         terminal.result(&summary, "")?;
     } else {
-        terminal.text(&run.read(SUMMARY_TEXT)?)?;
+        let mut text = run.read(SUMMARY_TEXT)?;
+        if let Some(check) = run.read_self_check()? {
+            text += &format!("\n{}", check.to_text());
+        }
+        terminal.text(&text)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -51,11 +51,11 @@ pub fn run(args: &ReviewArgs, terminal: &Terminal) -> Result<ExitCode> {
     let config = run_data::settings(&run, args.data.as_deref())?;
     let reads = Outputs::default().reads_settings(&config, None, args.cache.as_deref());
     reads.run("decisions go to", run.path())?;
-    let RunData { loaded, train } = run_data::read(&config, &info, args.cache.as_deref())?;
+    let RunData { loaded, rows: prepared } = run_data::read(&config, &info, args.cache.as_deref())?;
     let fingerprint = Fingerprint::of_rows(&loaded.train).map(|fingerprint| fingerprint.0);
     let (title, raw) = (loaded.name, loaded.train);
     let rows = run.read_rows(&info)?;
-    let cards = Cards::new(raw, Cow::Owned(train), Cow::Owned(rows))?;
+    let cards = Cards::new(raw, Cow::Owned(prepared.train.data), Cow::Owned(rows))?;
     let cards = Rows { title, classes: info.classes.clone(), suspects: cards.suspects(), cards, fingerprint };
     if let Some(noise) = &config.noise {
         terminal

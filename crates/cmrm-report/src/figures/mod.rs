@@ -8,6 +8,7 @@ mod filtered;
 mod losses;
 mod margins;
 mod risk_coverage;
+mod self_check;
 mod sensitivity;
 mod sets;
 mod threshold;
@@ -33,11 +34,12 @@ pub struct Figure {
 
 /// Every figure that the report has numbers for, in the order of the page.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    let makers: [fn(&Report) -> Option<Figure>; 12] = [
+    let makers: [fn(&Report) -> Option<Figure>; 13] = [
         difference::figure,
         risk_coverage::figure,
         sets::figure,
         confusion::figure,
+        self_check::figure,
         margins::figure,
         density::figure,
         losses::figure,

@@ -33,6 +33,7 @@ pub fn page(report: &Report) -> String {
             "Labels that look wrong",
             suspects::estimate(report) + &figure("confusion") + &suspects::list(report),
         ),
+        ("self-check", "How good the suspects are", suspects::self_check(report, &figure("self-check"))),
         ("margins", "Margins and the threshold", together(&["margins", "density"]) + &tables::checks(report)),
         ("training", "Training", together(&["losses", "validation", "filtered", "threshold"])),
         ("confidence", "Confidence", figure("confidence")),

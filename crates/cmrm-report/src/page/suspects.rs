@@ -60,6 +60,13 @@ pub(super) fn estimate(report: &Report) -> String {
     out
 }
 
+/// What planted flips tell of them.
+pub(super) fn self_check(report: &Report, figure: &str) -> String {
+    let Some(check) = &report.self_check else { return String::new() };
+    let findings: String = check.findings().iter().map(|finding| format!("<li>{}</li>\n", escape(finding))).collect();
+    format!("<p>{}:</p>\n<ul>\n{findings}</ul>\n{figure}<p>{}</p>\n", escape(&check.done()), check.limits())
+}
+
 /// The list.
 pub(super) fn list(report: &Report) -> String {
     if report.suspects.is_empty() {
