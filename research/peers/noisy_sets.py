@@ -11,32 +11,47 @@ SHARES = [0.0, 0.2, 0.4]
 
 
 def tables(folder, seed):
-    """Three fifths of the rows train, at most 3,000; the others test, at most 5,000."""
+    """Every table of the folder, as `table` reads it."""
+    for path in sorted((folder / "tables").glob("*.csv")):
+        yield table(path, seed)
+
+
+def table(path, seed):
+    """Three fifths of the rows train, at most 3,000; the others test, at most 5,000. The label is in the column `class`."""
     import pandas as pd
     from sklearn.compose import make_column_transformer
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    for path in sorted((folder / "tables").glob("*.csv")):
-        table = pd.read_csv(path)
-        y = pd.factorize(table.pop("class"), sort=True)[0]
-        numbers = table.select_dtypes("number").columns
-        encoder = make_column_transformer(
-            (StandardScaler(), list(numbers)),
-            (OneHotEncoder(handle_unknown="ignore", sparse_output=False), list(table.columns.difference(numbers))),
-        )
-        order = np.random.default_rng(seed).permutation(len(y))
-        train, test = np.split(order, [min(3000, int(0.6 * len(y)))])
-        x = encoder.fit_transform(table.iloc[train]).astype(np.float32)
-        new = encoder.transform(table.iloc[test[:5000]]).astype(np.float32)
-        yield path.stem, x, y[train], new, y[test[:5000]], planted(y[train], seed)
+    rows = pd.read_csv(path)
+    y = pd.factorize(rows.pop("class"), sort=True)[0]
+    numbers = rows.select_dtypes("number").columns
+    encoder = make_column_transformer(
+        (StandardScaler(), list(numbers)),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), list(rows.columns.difference(numbers))),
+    )
+    train, test = split(len(y), seed)
+    x = encoder.fit_transform(rows.iloc[train]).astype(np.float32)
+    new = encoder.transform(rows.iloc[test]).astype(np.float32)
+    return path.stem, x, y[train], new, y[test], planted(y[train], seed)
+
+
+def split(rows, seed):
+    """The numbers of the rows that train, and of those that test."""
+    train, test = np.split(np.random.default_rng(seed).permutation(rows), [min(3000, int(0.6 * rows))])
+    return train, test[:5000]
 
 
 def questions(folder, seed):
-    """Sentence embeddings of unit length."""
+    """TREC's questions."""
     path = folder / "text/trec.minilm.npz"
     if path.exists():
-        x, y, new, clean = (np.load(path)[name] for name in "AyBt")
-        yield "trec", x.astype(np.float32), y, new.astype(np.float32), clean, planted(y, seed)
+        yield "trec", *embeddings(path, seed)[1:]
+
+
+def embeddings(path, seed):
+    """Vectors of unit length from an NPZ file: A and y to train on, B and t to test on."""
+    x, y, new, clean = (np.load(path)[name] for name in "AyBt")
+    return path.stem, x.astype(np.float32), y, new.astype(np.float32), clean, planted(y, seed)
 
 
 def features(folder, seed):
