@@ -114,9 +114,16 @@ impl SelfCheck {
     }
 
     /// What it does not tell.
-    pub fn limits(&self) -> &'static str {
-        "The flips imitate the estimated noise: rows are drawn by how likely their label is right, hard ones among them. Where people err on \
-         hard rows, recall is nearer to that of the hardest third, and more labels are wrong than the run estimates."
+    pub fn limits(&self) -> String {
+        let mut limits = String::from(
+            "The flips imitate the estimated noise: rows are drawn by how likely their label is right, hard ones among them. Where people \
+             err on hard rows, recall is nearer to that of the hardest third, and more labels are wrong than the run estimates.",
+        );
+        if self.noise_before < self.noise_due - self.noise_before {
+            limits += " Here fewer labels are wrong by estimate than were flipped, and a run names as many suspects as it expects wrong labels: \
+                       its recall of real errors may be far lower.";
+        }
+        limits
     }
 
     /// All of it as text that is Markdown too.

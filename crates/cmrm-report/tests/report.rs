@@ -320,6 +320,17 @@ fn every_figure_is_there_with_words_and_something_drawn() {
 }
 
 #[test]
+fn a_self_check_says_where_its_recall_is_too_good() {
+    let few = " fewer labels are wrong by estimate than were flipped";
+    assert!(!page(&full()).contains(few));
+    let check = SelfCheck { noise_before: 0.03, noise_due: 0.12, ..self_check() };
+    assert!(page(&Report { self_check: Some(check.clone()), ..full() }).contains(few) && check.to_text().contains(few));
+    let nothing = SelfCheck { precision: None, expected_precision: None, noise_found: None, ..check };
+    let words = nothing.to_text();
+    assert!(words.contains("no suspects to judge") && words.contains("no longer tell the labels"), "{words}");
+}
+
+#[test]
 fn thresholds_of_the_two_classes_are_drawn_where_a_run_has_them() {
     let mut report = full();
     for epoch in report.history.iter_mut().filter(|epoch| epoch.tau.is_some()) {

@@ -64,7 +64,7 @@ pub(super) fn estimate(report: &Report) -> String {
 pub(super) fn self_check(report: &Report, figure: &str) -> String {
     let Some(check) = &report.self_check else { return String::new() };
     let findings: String = check.findings().iter().map(|finding| format!("<li>{}</li>\n", escape(finding))).collect();
-    format!("<p>{}:</p>\n<ul>\n{findings}</ul>\n{figure}<p>{}</p>\n", escape(&check.done()), check.limits())
+    format!("<p>{}:</p>\n<ul>\n{findings}</ul>\n{figure}<p>{}</p>\n", escape(&check.done()), escape(&check.limits()))
 }
 
 /// The list.
