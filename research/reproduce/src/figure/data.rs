@@ -161,8 +161,10 @@ pub(super) fn assemble(traced: Traced<'_>) -> Result<Report> {
         is_base,
         epoch: Some(0),
         metrics: Vec::new(),
+        corrected_metrics: Vec::new(),
         sets: None,
         corrected_sets: None,
+        risk_coverage: None,
     };
     Ok(Report {
         schema: SCHEMA.into(),
