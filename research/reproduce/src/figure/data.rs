@@ -193,6 +193,7 @@ pub(super) fn assemble(traced: Traced<'_>) -> Result<Report> {
             recall: None,
             pairs: Vec::new(),
         },
+        self_check: None,
         warnings: Vec::new(),
         suspects: Vec::new(),
         history: traced.history,
