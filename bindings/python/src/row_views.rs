@@ -1,7 +1,7 @@
 //! What a training saw of the rows that were handed to it.
 
 use cmrm::Matrix;
-use cmrm::audit::{Audit, MarginOptions, rank_confidences, rank_margins};
+use cmrm::audit::{Audit, MarginOptions, limit_by_class, rank_confidences, rank_margins};
 use cmrm::scores::strongest_other;
 use cmrm_fit::{FitOutcome, Loaded};
 use cmrm_train::Stop;
@@ -56,7 +56,8 @@ impl RowViews {
             let said = envelope.model.observed_probabilities(rows.rows.view()?, stop)?;
             if let (Some(all), Some(noise)) = (&mut wrong_probability, &outcome.noise) {
                 let of_others: Vec<u32> = others.iter().map(|&row| labels[row]).collect();
-                let wrong = noise.wrong_probabilities(Matrix::new(&said, classes)?, &of_others)?;
+                let told = outcome.telling_arm()?.model.observed_probabilities(rows.rows.view()?, stop)?;
+                let wrong = noise.wrong_probabilities(Matrix::new(&told, classes)?, &of_others)?;
                 others.iter().zip(wrong).for_each(|(&row, wrong)| all[row] = wrong);
             }
             for (row, said) in others.into_iter().zip(said.chunks_exact(classes)) {
@@ -77,7 +78,16 @@ impl RowViews {
             }
         };
         if let Some(wrong) = &wrong_probability {
-            audit.limit_by_class(labels, wrong)?;
+            // As in a run, which has the rows trained on and no others.
+            let of_trained = |row: usize| if trained_on[row] { wrong[row] } else { 0.0 };
+            let expected: Vec<f32> = (0..rows).map(of_trained).collect();
+            let (seen, others): (Vec<usize>, Vec<usize>) =
+                audit.issues().map(|row| row as usize).partition(|&row| trained_on[row]);
+            let mut flags = vec![false; rows];
+            for row in limit_by_class(&seen, labels, &expected, classes)?.into_iter().chain(others) {
+                flags[row] = true;
+            }
+            audit.flag(labels, flags)?;
         }
         Ok(RowViews { audit, weight, trained_on, out_of_sample, wrong_probability, classes })
     }

@@ -238,7 +238,8 @@ pub struct ModelArgs {
     /// Penalty on the weights [default: chosen by cross-validation for a linear model with lbfgs, else 0].
     #[arg(long)]
     pub l2: Option<f64>,
-    /// Let classes weigh alike in training, so that rare ones are not overlooked; confidences are then of rows drawn evenly from all classes.
+    /// Give every class the same weight in training, so that rare ones are not overlooked; confidences then assume that all classes
+    /// are equally common.
     #[arg(long)]
     pub balance_classes: bool,
     /// Epoch whose model is kept: the last, or the best by accuracy on observed validation labels, none

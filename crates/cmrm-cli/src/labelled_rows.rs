@@ -22,21 +22,19 @@ pub struct Judged {
     pub labels_from: String,
 }
 
-/// Reads labelled data and asks every arm. `what_for` ends the sentence "no labels to …".
+/// Reads labelled data and asks every arm. `no_labels` says what is wrong where there are none, and what to do.
 pub fn judge(
     data: &str,
     read: &ReadArgs,
     missing: MissingLabels,
-    what_for: &str,
+    no_labels: &str,
     fitted: &Fitted,
     terminal: &Terminal,
 ) -> Result<Judged> {
     let read = known::completed(read, data, fitted.run.path(), Some(fitted.preprocess.expected()))?;
     let mut rows = NewRows::open(data, &read, &fitted.preprocess, terminal)?;
     let Some(labels_from) = rows.labels_from.clone() else {
-        return Err(Failure::input(format!(
-            "{data}: no labels to {what_for}; name their column with --label or their file with --labels"
-        )));
+        return Err(Failure::input(format!("{data}: {no_labels}")));
     };
     let mut probabilities = vec![Vec::new(); fitted.arms.len()];
     let mut texts = ColumnBuilder::new(Kind::Categorical);

@@ -105,6 +105,7 @@ fn json_row(table: &Table, row: usize) -> serde_json::Value {
     let cells = table.columns().iter().map(|column| {
         let value = match &column.values {
             Values::Numeric(values) if !column.missing.at(row) => number(values[row]),
+            Values::Boolean(values) if !column.missing.at(row) => values[row].into(),
             _ => column.text(row).map_or(serde_json::Value::Null, |text| text.into_owned().into()),
         };
         (column.name.clone(), value)

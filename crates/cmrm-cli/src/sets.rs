@@ -1,32 +1,47 @@
 //! Prediction sets of a finished run: for true classes or observed labels, by the rows it kept for that, or by rows that someone trusts.
 
+use std::path::Path;
+
 use clap::{Args, ValueEnum};
 use cmrm::conformal::{Conformal, ConformalConfig, ScoreKind, SetPredictor, ThresholdKind};
 use cmrm_data::MissingLabels;
 use cmrm_data::files::text::printable_value;
+use cmrm_run::names::SETTINGS;
 use cmrm_run::{CalibratedFor, Calibration, Fitted};
 
 use crate::args::ReadArgs;
+use crate::config;
 use crate::failure::{Failure, Result};
 use crate::labelled_rows::{Judged, judge};
+use crate::outputs::same_file;
 use crate::terminal::Terminal;
 
 /// How prediction sets are made, besides their coverage.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct SetArgs {
-    /// Score for prediction sets: lac (small sets), aps or raps (sets that adapt to the row).
-    #[arg(long, default_value = "lac", value_parser = parse_score)]
-    pub score: ScoreKind,
+    /// Score for prediction sets: lac (small sets), aps or raps (sets that adapt to the row) [default: lac].
+    #[arg(long, value_parser = parse_score)]
+    score: Option<ScoreKind>,
     /// Reach the coverage within every class, rare ones too, and not only over all rows.
     #[arg(long)]
-    pub by_class: bool,
+    by_class: bool,
     /// What the coverage is measured by: true classes, estimated from the observed labels (corrected), observed labels, or the labels of
     /// --trusted [default: trusted with --trusted, else corrected where the run estimated how many labels are wrong].
     #[arg(long, value_enum, hide_possible_values = true, value_name = "corrected|observed|trusted")]
-    pub calibration: Option<CalibrateBy>,
+    calibration: Option<CalibrateBy>,
     /// Rows whose labels are known to be right and that were not trained on: a file, folder, or quoted pattern of files.
     #[arg(long, value_name = "FILE")]
     pub trusted: Option<String>,
+    /// Column of the labels in --trusted [default: that of the run].
+    #[arg(long, value_name = "NAME", requires = "trusted")]
+    trusted_label: Option<String>,
+}
+
+impl SetArgs {
+    /// The score that was asked for, or the usual one.
+    pub fn score(&self) -> ScoreKind {
+        self.score.unwrap_or_default()
+    }
 }
 
 /// The labels that prediction sets are calibrated by.
@@ -57,10 +72,17 @@ pub struct Calibrator<'a> {
 }
 
 impl<'a> Calibrator<'a> {
-    /// Checks what is asked for, and reads the trusted rows if there are any.
-    pub fn new(fitted: &'a Fitted, coverage: f64, args: &SetArgs, terminal: &'a Terminal) -> Result<Self> {
+    /// Checks what is asked for, and reads the trusted rows if there are any; they must not be those of `judged`, nor those that were
+    /// trained on.
+    pub fn new(
+        fitted: &'a Fitted,
+        coverage: f64,
+        args: &SetArgs,
+        judged: Option<&str>,
+        terminal: &'a Terminal,
+    ) -> Result<Self> {
         let thresholds = if args.by_class { ThresholdKind::PerClass } else { ThresholdKind::Marginal };
-        let conformal = ConformalConfig { coverage, score: args.score, thresholds, ..ConformalConfig::default() };
+        let conformal = ConformalConfig { coverage, score: args.score(), thresholds, ..ConformalConfig::default() };
         let kept = match (args.calibration, &args.trusted) {
             (Some(CalibrateBy::Trusted), None) => {
                 return Err(Failure::input(
@@ -76,8 +98,19 @@ impl<'a> Calibrator<'a> {
             (Some(CalibrateBy::Observed), None) => Some(CalibratedFor::Observed),
             (Some(CalibrateBy::Trusted) | None, _) => None,
         };
-        let read =
-            |data: &String| judge(data, &ReadArgs::default(), MissingLabels::Refuse, "calibrate by", fitted, terminal);
+        let trained_on = config::read(&fitted.run.file(SETTINGS)).ok().map(|config| config.data);
+        let read = |data: &String| {
+            for (other, done) in [(trained_on.as_deref(), "trained on"), (judged, "evaluated on")] {
+                if other.is_some_and(|other| same_file(Path::new(data), Path::new(other))) {
+                    return Err(Failure::input(format!(
+                        "--trusted {data}: these rows are {done}; sets have to be calibrated on others"
+                    )));
+                }
+            }
+            let read = ReadArgs { label: args.trusted_label.clone(), ..ReadArgs::default() };
+            let advice = "no labels to calibrate by; name their column with --trusted-label";
+            judge(data, &read, MissingLabels::Refuse, advice, fitted, terminal)
+        };
         let trusted = args.trusted.as_ref().map(read).transpose()?;
         Ok(Calibrator { fitted, conformal: conformal.validate()?, kept, trusted, terminal })
     }
@@ -125,9 +158,14 @@ impl<'a> Calibrator<'a> {
 
     fn say_what_is_unbounded(&self, predictor: &SetPredictor, by_class: bool) {
         let unbounded = predictor.unbounded_classes();
-        let more_rows = "lower --coverage, or fit with more rows";
         if unbounded.is_empty() {
-        } else if by_class {
+            return;
+        }
+        let more_rows = match &self.trusted {
+            Some(_) => "lower --coverage, or give more trusted rows",
+            None => "lower --coverage, or fit with more rows",
+        };
+        if by_class {
             let names = unbounded.iter().map(|&class| printable_value(&self.fitted.info.classes[class as usize]));
             self.terminal.say(format!(
                 "note: the calibration rows of the classes {} are too few for this coverage, so every set contains them; {more_rows}",

@@ -114,7 +114,7 @@ fn decisions_are_left_open_where_sets_are_not_small() {
     assert!(all[0].get("abstained").is_none());
     for (row, decided) in all.iter().zip(&some) {
         let abstained = row["set_size"] != 1;
-        assert_eq!(decided["abstained"], abstained.to_string());
+        assert_eq!(decided["abstained"], abstained);
         assert_eq!(decided["predicted_label"].is_null(), abstained);
     }
     let ((of_all, before), (of_some, after)) = (right(&all), right(&some));
@@ -122,17 +122,52 @@ fn decisions_are_left_open_where_sets_are_not_small() {
 }
 
 #[test]
+fn a_balanced_model_of_very_unequal_classes_still_tells_the_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // Of each hundred rows one is rare, and looks it.
+    let mut random = Rng::new(5, 0);
+    let mut text = String::from("value,other,kind\n");
+    for row in 0..2000 {
+        let rare = row % 100 == 17;
+        let value = random.normal() + if rare { 6.0 } else { 0.0 };
+        let wrong = random.uniform() < 0.003;
+        text += &format!("{value:.4},{:.4},{}\n", random.normal(), if rare != wrong { "rare" } else { "common" });
+    }
+    std::fs::write(at.join("unequal.csv"), text).unwrap();
+    let fit = ["fit", "unequal.csv", "--label", "kind", "--model", "forest", "--balance-classes", "--out", "run"];
+    let found = json(at, &fit);
+    assert!(found["noise"]["rate"].is_number(), "{found}");
+    let folds = ["audit", "unequal.csv", "--label", "kind", "--folds", "3", "--model", "linear", "--no-envelope"];
+    let folds = [&folds[..], &["--balance-classes"]].concat();
+    let found = json(at, &folds);
+    assert!(found["warning"].is_null() && number(&found["noise_rate"]) < 0.1, "{found}");
+}
+
+#[test]
 fn calibration_is_asked_for_in_one_way() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     write_readings(&at.join("train.csv"), 1, 200, false);
+    write_readings(&at.join("new.csv"), 2, 200, false);
+    let named = |name: &str| std::fs::read_to_string(at.join("new.csv")).unwrap().replacen("kind", name, 1);
+    std::fs::write(at.join("plain.csv"), named("type")).unwrap();
     json(at, &["fit", "train.csv", "--label", "kind", "--model", "forest", "--out", "run"]);
+    let trusted = ["--coverage", "0.9", "--trusted", "plain.csv", "--trusted-label", "type"];
+    json(at, &[&["predict", "run", "new.csv"][..], &trusted].concat());
+    let refused = refuse(at, &["evaluate", "run", "new.csv", "--label", "kind", "--trusted", "new.csv"]);
+    assert!(refused.contains("these rows are evaluated on"), "{refused}");
     let predict = ["predict", "run", "train.csv"];
     let refused = |more: &[&str]| refuse(at, &[&predict[..], more].concat());
     for (more, words) in [
         (&["--coverage", "0.9", "--calibration", "trusted"][..], "with --trusted FILE"),
         (&["--coverage", "0.9", "--calibration", "observed", "--trusted", "train.csv"], "leave out --calibration"),
         (&["--coverage", "0.9", "--trusted", "nothing.csv"], "nothing.csv"),
+        (&["--coverage", "0.9", "--trusted", "train.csv"], "these rows are trained on"),
+        (&["--coverage", "0.9", "--trusted", "plain.csv"], "--trusted-label"),
+        (&["--coverage", "0.9", "--trusted", "plain.csv", "--trusted-label", "sort"], "sort"),
+        (&["--by-class"], "--coverage 0.9"),
+        (&["--trusted", "nothing.csv"], "--coverage 0.9"),
         (&["--abstain-above", "1"], "--coverage"),
     ] {
         let said = refused(more);

@@ -123,7 +123,7 @@ impl<'a> CrossFit<'a> {
         let rows = Prepared::split(self.loaded.name.clone(), preprocess, all, split)?;
         let fit = Fit { arms: vec![self.arm.clone()], ..Fit::of(self.config.clone(), rows) };
         // The rows outside the fold decide the penalty, as if the fold did not exist.
-        let outcome = fit.run(&mut *observer.training())?;
+        let outcome = fit.run_training(&mut *observer.training())?;
         observer.fold(fold);
         let Some((held_out, _)) = &outcome.rows.test else { return Ok(Vec::new()) };
         // Of observed labels: an audit looks for what they owe to noise.

@@ -13,7 +13,7 @@ use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::kinds::ModelKind;
 use crate::memory::{Need, Room};
-use crate::noise::Noise;
+use crate::noise::{Balance, Noise};
 use crate::outcome::{FitOutcome, FittedArm};
 use crate::penalty::with_penalty;
 use crate::prepare::{Loaded, Prepared};
@@ -99,15 +99,25 @@ impl Fit {
 
     /// What was found, once the training of [`Fit::trainer`] has ended.
     pub fn finish(self, arms: Vec<Trained<f32>>, history: Vec<EpochStats>) -> Result<FitOutcome> {
+        let mut outcome = self.finish_training(arms, history);
+        outcome.noise = outcome.noise_of_validation_rows()?;
+        Ok(outcome)
+    }
+
+    fn finish_training(self, arms: Vec<Trained<f32>>, history: Vec<EpochStats>) -> FitOutcome {
         let train = &self.rows.train;
         let mut training_rows = arms.last().map(|arm| TrainingRows::of(&train.data, &arm.record)).unwrap_or_default();
         (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
         let arms = arms.into_iter().map(Into::into).collect();
-        let members = Vec::new();
-        let mut outcome =
-            FitOutcome { config: self.config, rows: self.rows, arms, members, history, noise: None, training_rows };
-        outcome.noise = outcome.noise_of_validation_rows()?;
-        Ok(outcome)
+        FitOutcome {
+            config: self.config,
+            rows: self.rows,
+            arms,
+            members: Vec::new(),
+            history,
+            noise: None,
+            training_rows,
+        }
     }
 
     /// What was found, once a vote has been fitted: each arm with its out-of-sample probabilities, those of the base arm, which may not
@@ -123,22 +133,22 @@ impl Fit {
         let judged = arms.last().and_then(|arm| arm.out_of_sample.as_deref());
         let judged = judged.ok_or_else(|| Error::Internal("a vote without out-of-sample probabilities".into()))?;
         let of_classes = |judged| Matrix::new(judged, train.data.classes.len());
+        let labels = &train.data.labels;
+        let balance = Balance::of(labels, train.data.classes.len(), self.config.balance_classes);
+        let told = balance.observed(of_classes(base)?);
         let mut training_rows =
-            TrainingRows::out_of_sample(&train.data, of_classes(judged)?, of_classes(base)?, weight);
+            TrainingRows::out_of_sample(&train.data, of_classes(judged)?, of_classes(&told)?, weight);
         (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
-        let mut noise = None;
-        // Models that tell nothing of the labels tell nothing of their noise.
-        if training_rows.evidence().is_some_and(|evidence| evidence.tells_of_noise()) {
-            // By the base arm: the weights of the other come from models that know all labels.
-            let found = Noise::estimate(of_classes(base)?, &train.data.labels, self.config.balance_classes)?;
-            training_rows.wrong_probability = found.wrong_probabilities(of_classes(base)?, &train.data.labels)?;
+        // By the base arm: the weights of the other come from models that know all labels.
+        let noise = Noise::estimate(of_classes(base)?, labels, balance)?;
+        if let Some(found) = &noise {
+            training_rows.wrong_probability = found.wrong_probabilities(of_classes(base)?, labels)?;
             let undoing = found.undoing(of_classes(base)?, of_classes(judged)?)?;
             if let (Some(arm), Some(undoing)) = (arms.last_mut(), undoing)
                 && let Predictor::Vote(vote) = &arm.model
             {
                 arm.model = vote.clone().corrected(undoing)?.into();
             }
-            noise = Some(found);
         }
         Ok(FitOutcome {
             config: self.config,
@@ -153,7 +163,16 @@ impl Fit {
 
     /// Checks the memory, decides the penalty and trains to the end. If `observer` ends the training early, that is an error:
     /// [`cmrm_train::Error::Stopped`]. A vote has no epochs to observe ([`Fit::run_vote`]).
-    pub fn run(mut self, observer: &mut dyn Observer<f32>) -> Result<FitOutcome> {
+    pub fn run(self, observer: &mut dyn Observer<f32>) -> Result<FitOutcome> {
+        let mut outcome = self.run_training(observer)?;
+        if outcome.noise.is_none() {
+            outcome.noise = outcome.noise_of_validation_rows()?;
+        }
+        Ok(outcome)
+    }
+
+    /// The same for models that nobody asks how many labels are wrong.
+    pub(crate) fn run_training(mut self, observer: &mut dyn Observer<f32>) -> Result<FitOutcome> {
         if self.config.is_vote() {
             return self.run_vote(&mut OfObserver(observer));
         }
@@ -166,7 +185,7 @@ impl Fit {
         }
         let history = trainer.history().to_vec();
         let arms = trainer.finish()?;
-        self.finish(arms, history)
+        Ok(self.finish_training(arms, history))
     }
 
     /// The fit whose training rows a search for settings may see: those to train on and to validate, and no test rows.

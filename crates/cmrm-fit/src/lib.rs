@@ -69,7 +69,7 @@ pub use error::{Error, Result};
 pub use fit::Fit;
 pub use kinds::{Keep, ModelKind, OptimiserKind, RowOrder};
 pub use memory::{Need, Room};
-pub use noise::Noise;
+pub use noise::{Balance, Noise};
 pub use outcome::{FitOutcome, FittedArm};
 pub use part::Part;
 pub use penalty::with_penalty;

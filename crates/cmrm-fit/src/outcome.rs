@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use cmrm::Matrix;
-use cmrm::audit::Evidence;
 use cmrm_data::{Dataset, Fingerprint};
 use cmrm_run::names::{MARGINS, PREPROCESS};
 use cmrm_run::summary::{Labels, MemberSummary};
@@ -13,7 +12,7 @@ use cmrm_train::{Predictor, Stop};
 
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
-use crate::noise::Noise;
+use crate::noise::{Balance, Noise};
 use crate::prepare::Prepared;
 
 /// One arm of a fit that has run.
@@ -82,7 +81,7 @@ impl FitOutcome {
     }
 
     /// The arm that tells the noise in the labels: the one without an envelope, if it is there. Envelopes make models doubt labels.
-    fn telling_arm(&self) -> Result<&FittedArm> {
+    pub fn telling_arm(&self) -> Result<&FittedArm> {
         self.base_arm().map_or_else(|| self.envelope_arm(), Ok)
     }
 
@@ -90,15 +89,13 @@ impl FitOutcome {
     /// chance.
     pub(crate) fn noise_of_validation_rows(&self) -> Result<Option<Noise>> {
         let held = &self.rows.validation.data;
-        if held.is_empty() {
+        if held.is_empty() || self.config.is_vote() {
             return Ok(None);
         }
         let observed = self.telling_arm()?.model.observed_probabilities(held.x()?, &Stop::default())?;
-        let observed = Matrix::new(&observed, held.classes.len())?;
-        if !Evidence::of(observed, &held.labels)?.tells_of_noise() {
-            return Ok(None);
-        }
-        Noise::estimate(observed, &held.labels, self.config.balance_classes).map(Some)
+        let classes = held.classes.len();
+        let balance = Balance::of(&self.rows.train.data.labels, classes, self.config.balance_classes);
+        Noise::estimate(Matrix::new(&observed, classes)?, &held.labels, balance)
     }
 
     /// What an arm says of the rows that prediction sets are calibrated on: the validation rows, or else the training rows

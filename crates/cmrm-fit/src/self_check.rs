@@ -161,8 +161,8 @@ fn plant(audited: &Audited<'_>, seed: u64) -> Result<Vec<(usize, u32)>> {
     }
     if planted.len() < FEWEST {
         return Err(Error::refused(format!(
-            "a self-check flips a tenth of the rows, and of no class more than a third; of these {} rows that is {}, where {FEWEST} or \
-             more are needed; collect more rows",
+            "a self-check flips a tenth of the rows, and of no class more than a third; {} rows allow {} flips, and it takes at least \
+             {FEWEST}; collect more rows",
             places.len(),
             planted.len()
         )));
@@ -282,7 +282,7 @@ mod tests {
         let planted = audited(&twice, None).unwrap();
         assert!(planted.len() == 10 && planted.iter().all(|(row, _)| row % 2 == 0), "{planted:?}");
         let refused = audited(&rows(99), None).unwrap_err().to_string();
-        assert!(refused.contains("of these 99 rows that is 9"), "{refused}");
+        assert!(refused.contains("99 rows allow 9 flips"), "{refused}");
     }
 
     #[test]

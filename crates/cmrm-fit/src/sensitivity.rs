@@ -36,7 +36,7 @@ impl FitOutcome {
             arms.push(Arm { name: format!("lambda {lambda}"), ..arm });
         }
         let fit = Fit { config: config.clone(), arms, rows: self.rows.clone() };
-        let arms = match fit.run(observer) {
+        let arms = match fit.run_training(observer) {
             Err(Error::Train(cmrm_train::Error::Stopped)) => return Ok(None),
             outcome => outcome?.arms,
         };

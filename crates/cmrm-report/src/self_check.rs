@@ -70,14 +70,17 @@ impl SelfCheck {
         let within = |of: &Estimate| {
             format!("{} (90 % interval {:.1} to {:.1} %)", percent(of.value), 100.0 * of.low, 100.0 * of.high)
         };
-        let mut findings = vec![format!(
-            "recall: {} of them came back as suspects, {}; of the third on the hardest rows {}; the run expects {} of its wrong labels to be \
-             among its suspects",
+        let mut recall = format!(
+            "recall: {} of them came back as suspects, {}; of the third on the hardest rows {}",
             self.found,
             within(&self.recall),
-            within(&self.recall_of_hard),
-            percent(self.expected_recall)
-        )];
+            within(&self.recall_of_hard)
+        );
+        if self.noise_before > 0.0 {
+            let expected = percent(self.expected_recall);
+            recall += &format!("; the run expects {expected} of its wrong labels to be among its suspects");
+        }
+        let mut findings = vec![recall];
         match (&self.precision, self.expected_precision) {
             (Some(precision), Some(expected)) => findings.push(format!(
                 "precision: with this recall and {} wrong labels, {} of the run's {} suspects are wrong; the run expects {}",
@@ -86,7 +89,11 @@ impl SelfCheck {
                 self.suspects,
                 percent(expected)
             )),
-            _ => findings.push("precision: the run has no suspects to judge".into()),
+            (Some(_), None) => findings.push(format!(
+                "precision: by the run's estimate no label is wrong, so nothing can be said of its {} suspects",
+                self.suspects
+            )),
+            (None, _) => findings.push("precision: the run has no suspects to judge".into()),
         }
         findings.push(format!(
             "false alarms: of {} labels that looked right and were left alone, {} ({}) are suspects now",
@@ -120,7 +127,7 @@ impl SelfCheck {
              err on hard rows, recall is nearer to that of the hardest third, and more labels are wrong than the run estimates.",
         );
         if self.noise_before < self.noise_due - self.noise_before {
-            limits += " Here fewer labels are wrong by estimate than were flipped, and a run names as many suspects as it expects wrong labels: \
+            limits += " Here fewer labels are wrong by estimate than were flipped, and a run names few more suspects than it expects wrong labels: \
                        its recall of real errors may be far lower.";
         }
         limits

@@ -67,7 +67,7 @@ impl Calibration {
             }
             (CalibratedFor::Corrected, None) => Err(Error::refused(
                 "the noise in the labels was not estimated, so prediction sets cannot be corrected for it; calibrate on \
-                 observed labels, or fit a vote (the models auto, forest, boosting and kernel)"
+                 observed labels or on trusted ones, or fit with more rows or better features"
                     .to_owned(),
             )),
         }

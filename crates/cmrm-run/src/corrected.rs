@@ -1,7 +1,7 @@
 //! How good a model is by the true classes of rows, told from labels that may be wrong.
 
 use cmrm::Matrix;
-use cmrm::metric::{self, CorrectedRows};
+use cmrm::metric::{self, ConfidenceRanks, CorrectedRows};
 use cmrm::noise_model::{NoiseModel, Transition};
 use cmrm_report::{Estimate, RiskCoverage};
 
@@ -54,7 +54,9 @@ impl Corrected {
 
     /// The error rate among the rows that the model is surest of; nothing from a single row.
     pub fn risk_coverage(&self) -> Result<Option<RiskCoverage>> {
-        let area = self.estimate(|of, drawn| area(&of.confidence, &of.right, drawn))?;
+        // The same at all rates.
+        let ranks = ConfidenceRanks::new(&self.rows.confidence);
+        let area = self.estimate(|of, drawn| ranks.area(&of.right, &times(drawn, of.right.len())))?;
         curve(&self.rows.confidence, &self.rows.right, area, true)
     }
 
@@ -83,14 +85,9 @@ pub fn risk_coverage(probabilities: Matrix<'_, f32>, labels: &[u32], seed: u64) 
     let confidence = probabilities.iter_rows().zip(&predicted).map(|(row, &class)| row[class as usize].into());
     let right = predicted.iter().zip(labels).map(|(class, label)| f64::from(u8::from(class == label)));
     let (confidence, right): (Vec<f64>, Vec<f64>) = (confidence.collect(), right.collect());
-    let area = resampled(labels.len(), seed, |drawn| area(&confidence, &right, drawn))?;
+    let ranks = ConfidenceRanks::new(&confidence);
+    let area = resampled(labels.len(), seed, |drawn| ranks.area(&right, &times(drawn, right.len())))?;
     curve(&confidence, &right, area, false)
-}
-
-fn area(confidence: &[f64], right: &[f64], drawn: &[usize]) -> f64 {
-    let pick = |values: &[f64]| drawn.iter().map(|&row| values[row]).collect::<Vec<f64>>();
-    // Not a number stands for no answer, which the bootstrap leaves out; rows that were judged have one.
-    metric::risk_coverage(&pick(confidence), &pick(right)).map_or(f64::NAN, |curve| curve.area)
 }
 
 /// The curve with one point for every whole per cent of the rows: the first step that reaches it.

@@ -141,8 +141,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities, one column per class in the order of ``classes_``.
 
-        Where the noise in the labels was estimated (``noise_``), they are those of the true classes, otherwise those of
-        the labels as they are observed.
+        Those of a vote are of the true classes, where the noise in the labels was estimated (``noise_``) and classes were
+        not balanced; all others are of the labels as they are observed.
         """
         check_is_fitted(self)
         return self._fitted.probabilities(self._rows(X, reset=False))

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use cmrm::Matrix;
 use cmrm::audit::{Audit, Evidence};
-use cmrm::noise_model::NoiseModel;
 use cmrm_data::files::text::printable_value;
 use cmrm_data::table::Values;
 use cmrm_data::{Column, Table};
+use cmrm_fit::{Balance, Noise};
 use cmrm_run::summary::NoiseSummary;
 use cmrm_run::{Expected, WRONG_PROBABILITY, most_likely_wrong, no_better_than_chance};
 use serde_json::{Value, json};
@@ -37,13 +37,15 @@ pub struct Audited {
     /// The rows as they are in the data, where its columns are wanted too.
     pub data: Option<Table>,
     /// Whether the label is truly wrong, where that is known.
+    /// How many labels are wrong, where that is all that is known.
+    pub noise: Option<NoiseSummary>,
     pub wrong: Option<Vec<bool>>,
     pub source: PathBuf,
     /// What out-of-sample models tell of the labels, where there are such.
     pub evidence: Option<Evidence>,
 }
 
-/// How likely labels are wrong.
+/// How likely labels are wrong, where each row was judged by models that had not seen it.
 pub struct Doubts {
     /// How many are.
     pub noise: NoiseSummary,
@@ -52,10 +54,15 @@ pub struct Doubts {
 }
 
 impl Doubts {
-    /// By probabilities of models that have not seen the rows.
-    pub fn estimate(probabilities: Matrix<'_, f32>, labels: &[u32]) -> cmrm::Result<Self> {
-        let model = NoiseModel::estimate(probabilities, labels)?;
-        Ok(Doubts { noise: (&model).into(), wrong_probability: model.wrong_probabilities(probabilities, labels)? })
+    /// By probabilities of models that have not seen the rows; nothing where they tell too little of the labels.
+    pub fn estimate(
+        probabilities: Matrix<'_, f32>,
+        labels: &[u32],
+        balance: Balance,
+    ) -> cmrm_fit::Result<Option<Self>> {
+        let Some(noise) = Noise::estimate(probabilities, labels, balance)? else { return Ok(None) };
+        let wrong_probability = noise.wrong_probabilities(probabilities, labels)?;
+        Ok(Some(Doubts { noise: (&noise.estimate.likeliest).into(), wrong_probability }))
     }
 }
 
@@ -64,9 +71,8 @@ impl Audited {
     pub fn with_precision(mut self, precision: f64) -> Result<Self> {
         let Some(doubts) = &self.doubts else {
             return Err(Failure::input(format!(
-                "{}: --precision needs an estimate of how many labels are wrong, which this audit has not: it takes 50 rows or more, \
-                 judged by models that have not seen them (a run of auto, forest, boosting or kernel, or --folds) and that predict \
-                 the labels better than chance",
+                "{}: --precision needs an estimate of how many labels are wrong, which this audit does not have: it takes 50 rows or more, \
+                 judged by models that have not seen them (a run of auto, forest, boosting or kernel, or --folds) and that predict the labels better than chance",
                 self.source.display()
             )));
         };
@@ -151,11 +157,15 @@ impl Audited {
 
     /// Estimated share of wrong labels, and what the estimate rests on.
     fn noise(&self) -> (f64, &'static str) {
-        match (&self.doubts, &self.audit.noise) {
-            (Some(doubts), _) => (doubts.noise.rate, "noise model"),
+        match (self.estimated(), &self.audit.noise) {
+            (Some(noise), _) => (noise.rate, "noise model"),
             (None, Some(noise)) => (noise.rate(), "confident joint"),
             (None, None) => (self.share(), "share of label issues"),
         }
+    }
+
+    fn estimated(&self) -> Option<&NoiseSummary> {
+        self.doubts.as_ref().map(|doubts| &doubts.noise).or(self.noise.as_ref())
     }
 
     /// Precision and recall that the flags should have.
@@ -203,7 +213,7 @@ impl Audited {
         json!({
             "schema": "cmrm/audit/1", "source": self.source, "rows": self.rows.len(), "classes": self.classes,
             "issues": self.audit.issue_count(), "share": self.share(), "noise_rate": rate, "noise_rate_from": basis,
-            "noise_rate_interval": self.doubts.as_ref().map(|doubts| doubts.noise.interval), "expected": self.expected(),
+            "noise_rate_interval": self.estimated().map(|noise| noise.interval), "wanted_precision": args.precision, "expected": self.expected(),
             "precision": known.and_then(|known| known.0), "recall": known.and_then(|known| known.1),
             "warning": self.warning(args.flag_anyway), "pairs": pairs, "top": top, "out": args.out, "fail_above": args.fail_above, "failed": failed,
         })
@@ -215,8 +225,8 @@ impl Audited {
         // Without a confident joint the estimate is the share itself, which needs no second number.
         // One of a model that tells nothing means nothing.
         let noise = self.audit.noise.as_ref().filter(|_| !self.tells_nothing());
-        let estimate = match &self.doubts {
-            Some(doubts) => Some(doubts.noise.words()),
+        let estimate = match self.estimated() {
+            Some(noise) => Some(noise.words()),
             None => noise.map(|noise| format!("estimated noise rate {:.1} % (confident joint)", 100.0 * noise.rate())),
         };
         let mut text =

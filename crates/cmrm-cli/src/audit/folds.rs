@@ -7,7 +7,7 @@ use cmrm::audit::{AuditOptions, Evidence, rank};
 use cmrm_data::preprocess::Summary;
 use cmrm_data::write::NpyWriter;
 use cmrm_data::{Column, Features, LabelledRows};
-use cmrm_fit::{CrossFit, FitConfig};
+use cmrm_fit::{Balance, CrossFit, FitConfig};
 
 use super::{Audited, Doubts};
 use crate::failure::Result;
@@ -62,8 +62,15 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
     }
     let probabilities = Matrix::new(&fitted.probabilities, classes.len())?;
     let audit = rank(probabilities, labels, options)?;
-    let evidence = Evidence::of(probabilities, labels)?;
-    let doubts = if evidence.tells_of_noise() { Some(Doubts::estimate(probabilities, labels)?) } else { None };
+    let balance = Balance::of(labels, classes.len(), config.balance_classes);
+    let evidence = Evidence::of(Matrix::new(&balance.observed(probabilities), classes.len())?, labels)?;
+    let doubts = Doubts::estimate(probabilities, labels, balance)?;
+    if doubts.is_some() && !folds.no_envelope {
+        terminal.say(format!(
+            "note: the model {arm} doubts labels, so that more may seem wrong than are; --no-envelope, or an audit of a run of auto, \
+             estimates their share better"
+        ));
+    }
     let first_row = loaded.train.features.first_row();
     Ok(Audited {
         data: None,
@@ -75,6 +82,7 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
         classes: classes.clone(),
         more: Vec::new(),
         doubts,
+        noise: None,
         wrong: cross_fit.known_wrong()?,
         source: config.data.clone().into(),
         evidence: Some(evidence),

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use cmrm::Matrix;
-use cmrm::audit::{Audit, AuditOptions, Evidence, RowSource, rank, rank_rows};
+use cmrm::audit::{Audit, AuditOptions, RowSource, rank, rank_rows};
 use cmrm_data::read::{Format, NpyRows, ReadOptions, Source, read, read_labels};
 use cmrm_data::table::Values;
 use cmrm_data::{Array, Column, Features, LabelOptions, LabelledRows};
+use cmrm_fit::Balance;
 
 use super::{Audited, Doubts};
 use crate::failure::{Failure, Result};
@@ -47,6 +48,7 @@ pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOption
         classes,
         more,
         doubts,
+        noise: None,
         data: None,
         wrong: None,
         source: path.to_owned(),
@@ -72,7 +74,7 @@ impl Probabilities {
 
     /// How likely the labels are wrong, unless the table is so large that it would take longer than the audit, or the probabilities are few or
     /// tell nothing of the labels.
-    fn doubts(&self, labels: &[u32]) -> cmrm::Result<Option<Doubts>> {
+    fn doubts(&self, labels: &[u32]) -> cmrm_fit::Result<Option<Doubts>> {
         let (rows, classes) = self.shape();
         if rows.saturating_mul(classes) > MOST_DOUBTED {
             return Ok(None);
@@ -82,11 +84,7 @@ impl Probabilities {
             Probabilities::InFile(file) => file.read(0, rows, &mut room)?,
             Probabilities::InMemory(array) => array.values(),
         };
-        let probabilities = Matrix::new(values, classes)?;
-        if !Evidence::of(probabilities, labels)?.tells_of_noise() {
-            return Ok(None);
-        }
-        Doubts::estimate(probabilities, labels).map(Some)
+        Doubts::estimate(Matrix::new(values, classes)?, labels, Balance::default())
     }
 
     fn rank(&self, labels: &[u32], options: &AuditOptions) -> cmrm::Result<Audit> {

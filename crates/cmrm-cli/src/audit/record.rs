@@ -19,8 +19,10 @@ pub fn from_run(path: &Path) -> Result<Audited> {
     let column = |name, values: Vec<f32>| (name, values.into_iter().map(tidy).collect());
     let more = vec![column("mean_margin", mean_margin), column("weight", weight)];
     let estimated = !wrong_probability.is_empty();
-    let noise = if estimated { run.read_summary()?.noise } else { None };
-    let doubts = noise.map(|noise| Doubts { noise, wrong_probability });
+    // Where no row is doubted by it, the summary is not missed.
+    let noise =
+        if estimated { run.read_summary()?.noise } else { run.read_summary().ok().and_then(|found| found.noise) };
+    let doubts = noise.filter(|_| estimated).map(|noise| Doubts { noise, wrong_probability });
     let source = path.to_owned();
-    Ok(Audited { audit, rows, ids, files, labels, classes, more, doubts, data: None, wrong, source, evidence })
+    Ok(Audited { audit, rows, ids, files, labels, classes, more, doubts, noise, data: None, wrong, source, evidence })
 }

@@ -37,7 +37,7 @@ impl SelfChecking<'_> {
         let config = run_data::settings(&run, self.data)?;
         if !config.is_vote() {
             return Err(Failure::input(format!(
-                "{place}: --self-check needs models that have not seen the rows they judge, which a run of {} has not; fit again with \
+                "{place}: --self-check needs models that have not seen the rows they judge, which a run of {} does not have; fit again with \
                  --model auto, forest, boosting or kernel",
                 config.model().name()
             )));
@@ -49,10 +49,10 @@ impl SelfChecking<'_> {
                  labels, its rows are fewer than 50, or it comes from an earlier version; fit again, with other features or more rows"
             )));
         };
-        let report = run.read_report()?;
         Outputs::default().reads_settings(&config, None, self.cache).run("--self-check writes to", self.run)?;
         // Held until the check is written: two at a time would do the same work.
         let run = RunDir::lock(run.path())?;
+        let report = run.read_report()?;
         let fitted = Fitted::open(self.run, Wanted::Chosen)?;
         let transition = fitted.arms.iter().find_map(|(_, model)| match model {
             Predictor::Vote(vote) => vote.noise().map(|noise| &noise.transition),

@@ -55,7 +55,7 @@ pub struct AuditArgs {
     /// Number of suspects to show.
     #[arg(long, default_value_t = 10)]
     pub top: usize,
-    /// Flag the labels that are most likely wrong, as many as are expected to be so with this precision.
+    /// Of the labels that look wrong, flag those that are most likely so, as many as are expected to be wrong with this precision.
     #[arg(long, value_name = "SHARE", conflicts_with = "filter")]
     pub precision: Option<f64>,
     /// Exit with code 1 if the share of suspects exceeds this.
@@ -88,6 +88,10 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
         audited = audited.with_precision(precision)?;
     }
     let audited = audited.guarded(args.flag_anyway)?;
+    // Before what takes as long as a fit.
+    if let Some(out) = out {
+        out.write_table_for_people(&audited.table()?)?;
+    }
     let self_check = match &args.of {
         Some(run) if args.self_check => {
             let (data, cache) = (args.data.as_deref(), args.read.cache.as_deref());
@@ -96,9 +100,6 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
         }
         _ => None,
     };
-    if let Some(out) = out {
-        out.write_table_for_people(&audited.table()?)?;
-    }
     let share = audited.share();
     let failed = args.fail_above.is_some_and(|limit| share > limit);
     let (mut object, mut text) = (audited.json(args, failed), audited.text(args));

@@ -46,8 +46,9 @@ pub struct EvaluateArgs {
 pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
     let fitted = Fitted::open(&args.run, args.arm.as_deref().map_or(Wanted::All, Wanted::Named))?;
     let missing = if args.hold_out_unlabelled { MissingLabels::HoldOut } else { MissingLabels::Refuse };
-    let judged = judge(&args.data, &args.read, missing, "evaluate by", &fitted, terminal)?;
-    let calibrator = Calibrator::new(&fitted, args.coverage, &args.sets, terminal)?;
+    let calibrator = Calibrator::new(&fitted, args.coverage, &args.sets, Some(&args.data), terminal)?;
+    let advice = "no labels to evaluate by; name their column with --label or their file with --labels";
+    let judged = judge(&args.data, &args.read, missing, advice, &fitted, terminal)?;
     let mut arms = Vec::new();
     for (arm, probabilities) in judged.probabilities.iter().enumerate() {
         let matrix = Matrix::new(probabilities, fitted.info.classes.len())?;
@@ -117,7 +118,7 @@ fn evaluate_arm(
         per_class: per_class.collect(),
         sets: report.map(|report| Sets {
             wanted: args.coverage,
-            score: args.sets.score,
+            score: args.sets.score(),
             coverage: report.coverage,
             mean_size: report.mean_size,
             empty_rate: report.empty_rate,

@@ -34,7 +34,8 @@ pub struct PredictArgs {
     /// Add prediction sets with this coverage, such as 0.9.
     #[arg(long, value_name = "SHARE", value_parser = crate::args::share)]
     pub coverage: Option<f64>,
-    /// Decide only where the prediction set is small: no predicted_label for rows whose set has more than SIZE classes, or none.
+    /// Decide only where the prediction set is small: no predicted_label for rows whose set has more than SIZE classes, or not the
+    /// likeliest one.
     #[arg(long, value_name = "SIZE", requires = "coverage")]
     pub abstain_above: Option<usize>,
     #[command(flatten)]
@@ -50,6 +51,12 @@ pub struct PredictArgs {
 }
 
 pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
+    if args.coverage.is_none() && args.sets != SetArgs::default() {
+        return Err(Failure::input(
+            "--score, --by-class, --calibration and --trusted say how prediction sets are made; ask for sets with --coverage 0.9, or leave \
+             them out",
+        ));
+    }
     let mut outputs = Outputs::default().reads_run(&args.run).reads_with(&args.data, &args.read);
     if let Some(trusted) = &args.sets.trusted {
         outputs = outputs.reads_data(trusted, None, None);
@@ -67,7 +74,7 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
     let sets = match args.coverage {
         None => None,
         Some(coverage) => {
-            let calibrator = Calibrator::new(&fitted, coverage, &args.sets, terminal)?;
+            let calibrator = Calibrator::new(&fitted, coverage, &args.sets, None, terminal)?;
             Some(calibrator.predictor(0)?.ok_or_else(|| calibrator.no_rows(0))?)
         }
     };
@@ -171,7 +178,10 @@ impl Job<'_> {
         }
         let sets = self.sets.map(|sets| sets.predict(matrix, &[])).transpose()?;
         let undecided: Option<Vec<bool>> = match (&sets, self.args.abstain_above) {
-            (Some(sets), Some(most)) => Some(sets.sizes().map(|size| size == 0 || size > most).collect()),
+            (Some(sets), Some(most)) => {
+                let rows = sets.sizes().zip(&predicted).enumerate();
+                Some(rows.map(|(row, (size, &class))| size > most || !sets.contains(row, class)).collect())
+            }
             _ => None,
         };
         let decided = |row: usize| undecided.as_ref().is_none_or(|undecided| !undecided[row]);

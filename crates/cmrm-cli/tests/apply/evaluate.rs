@@ -83,7 +83,7 @@ fn the_table_says_which_labels_were_used() {
     let run = run();
     let output = succeed(&["evaluate", &run.name("run"), &run.name("test.csv"), "--label", "label"]);
     let words = text(&output.stdout);
-    for part in ["90 rows", "labels from column 'label'", "accuracy", "envelope minus base", "By class, robust", "a|b"]
+    for part in ["90 rows", "labels from column 'label'", "accuracy", "Envelope minus base", "By class, robust", "a|b"]
     {
         assert!(words.contains(part), "{part}: {words}");
     }

@@ -28,7 +28,7 @@ pub(super) fn learn(task: &Task<'_>, weights: Option<&[f32]>, stop: &Stop) -> Re
         let split = split(task, fold)?;
         let rows = Prepared::split(task.rows.name.clone(), task.rows.preprocess.clone(), weighted, split)?;
         let fit = Fit { arms: arms(&config), ..Fit::of(config.clone(), rows) };
-        let outcome = fit.run(&mut stop.clone())?;
+        let outcome = fit.run_training(&mut stop.clone())?;
         let Predictor::Network(model) = outcome.envelope_arm()?.model.clone() else {
             return Err(Error::Internal("a network that is a vote".into()));
         };

@@ -16,16 +16,16 @@ pub(super) fn estimate(report: &Report) -> String {
     };
     let rate = match audit.noise {
         Some(Estimate { value, low, high }) => format!(
-            "<strong>{:.1} %</strong> (90 % interval {:.1} to {:.1} %)",
+            "Estimated noise rate: <strong>{:.1} %</strong> (90 % interval {:.1} to {:.1} %).",
             100.0 * value,
             100.0 * low,
             100.0 * high
         ),
-        None => format!("<strong>{share:.1} %</strong>"),
+        None => "How many labels are wrong was not estimated.".to_owned(),
     };
     let mut out = format!(
-        "<p>Estimated noise rate: {rate}. In {} of {} training rows {who} {find} another class more likely than the given \
-         label{despite}.",
+        "<p>{rate} {} of {} labels look wrong (<strong>{share:.1} %</strong>): {who} {find} another class more likely than the \
+         given label{despite}.",
         audit.issues, audit.rows
     );
     if let Some([precision, recall]) = audit.expected {

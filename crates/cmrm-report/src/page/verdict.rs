@@ -37,6 +37,11 @@ pub(super) fn verdict(report: &Report) -> String {
             "Not compared: this run has no envelope arm.".to_owned(),
             "See the report of the matching run with an envelope, which compares the two.".to_owned(),
         ),
+        None if report.sizes.judged > 0 => (
+            "none",
+            "Not compared: the envelope's arm learned with weights that know these labels.".to_owned(),
+            "Give <code>--test</code> or <code>--test-share</code> to compare the arms on rows that neither has seen.".to_owned(),
+        ),
         None => (
             "none",
             "Not compared: there were no rows to judge on.".to_owned(),

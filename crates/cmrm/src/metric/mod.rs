@@ -52,6 +52,6 @@ pub use interval::Interval;
 pub use log_loss::log_loss;
 pub use macro_f1::macro_f1;
 pub use paired::{PairedComparison, TTest, compare_paired};
-pub use risk_coverage::{RiskAt, RiskCoverage, risk_coverage};
+pub use risk_coverage::{ConfidenceRanks, RiskAt, RiskCoverage, risk_coverage};
 pub use top_k::top_k_accuracy;
 pub use wilson::wilson;

@@ -38,15 +38,49 @@ pub fn risk_coverage(confidence: &[f64], right: &[f64]) -> Result<RiskCoverage> 
             return Err(Error::non_finite(what, row, 0, values[row]));
         }
     }
-    let mut order: Vec<usize> = (0..rows).collect();
-    order.sort_by(|&a, &b| confidence[b].total_cmp(&confidence[a]).then(a.cmp(&b)));
-    let (mut steps, mut taken, mut wrong, mut area) = (Vec::new(), 0, 0.0, 0.0);
-    for equal in order.chunk_by(|&a, &b| confidence[a] == confidence[b]) {
-        taken += equal.len();
-        wrong += equal.iter().map(|&row| 1.0 - right[row]).sum::<f64>();
-        let risk = wrong / taken as f64;
-        area += risk * equal.len() as f64 / rows as f64;
-        steps.push(RiskAt { coverage: taken as f64 / rows as f64, risk });
-    }
+    let ranks = ConfidenceRanks::new(confidence);
+    let mut steps = Vec::new();
+    let area = ranks.walk(right, &vec![1; rows], |step| steps.push(step));
     Ok(RiskCoverage { steps, area })
+}
+
+/// Rows by confidence, sorted once for many samples of them.
+#[derive(Debug, Clone)]
+pub struct ConfidenceRanks {
+    /// The surest first.
+    order: Vec<usize>,
+    /// Whether a row is the last of its confidence, by its place in `order`.
+    last: Vec<bool>,
+}
+
+impl ConfidenceRanks {
+    /// Of finite numbers.
+    pub fn new(confidence: &[f64]) -> Self {
+        let mut order: Vec<usize> = (0..confidence.len()).collect();
+        order.sort_by(|&a, &b| confidence[b].total_cmp(&confidence[a]).then(a.cmp(&b)));
+        let ends = order.windows(2).map(|pair| confidence[pair[0]] != confidence[pair[1]]);
+        let last = ends.chain([true]).take(order.len()).collect();
+        ConfidenceRanks { order, last }
+    }
+
+    /// The area under the curve ([`RiskCoverage::area`]) of a sample that holds each row so many times.
+    pub fn area(&self, right: &[f64], times: &[u32]) -> f64 {
+        self.walk(right, times, |_| ())
+    }
+
+    fn walk(&self, right: &[f64], times: &[u32], mut step: impl FnMut(RiskAt)) -> f64 {
+        let rows: f64 = times.iter().map(|&times| f64::from(times)).sum();
+        let (mut taken, mut wrong, mut area, mut before) = (0.0, 0.0, 0.0, 0.0);
+        for (&row, &last) in self.order.iter().zip(&self.last) {
+            taken += f64::from(times[row]);
+            wrong += f64::from(times[row]) * (1.0 - right[row]);
+            if last && taken > before {
+                let risk = wrong / taken;
+                area += risk * (taken - before) / rows;
+                before = taken;
+                step(RiskAt { coverage: taken / rows, risk });
+            }
+        }
+        area
+    }
 }

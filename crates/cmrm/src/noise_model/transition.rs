@@ -100,10 +100,14 @@ impl Transition {
         Ok(labels.iter().flat_map(|&label| self.unbiased(label as usize)).map(|&w| w as f32).collect())
     }
 
-    /// A bound on the mean, over samples with as many of each label, of `sup_t (F̂(t) − F(t))`, where F is a distribution function of
-    /// scores of true classes and F̂ its unbiased estimate ([`Transition::unbiased_weights`]). The one-sided inequality of Dvoretzky, Kiefer,
-    /// Wolfowitz and Massart, integrated, gives `√(π/8n)` for n rows of one distribution; F̂ is a sum of such functions times entries
-    /// of the inverse. For noise of rate ε that is alike for all classes, with e = εK/(K−1), the bound is `(1 + e)/(1 − e) √(π/8n)`.
+    /// A bound on the mean, over samples of n rows, of `sup_t (F̂(t) − F(t))`, where F is the distribution function of scores of true classes and
+    /// F̂ its unbiased estimate ([`Transition::unbiased_weights`]).
+    ///
+    /// For one distribution function, or one restricted to some of the rows, it is `√(π/8n)`: the one-sided inequality of Dvoretzky, Kiefer,
+    /// Wolfowitz and Massart, integrated. For every class k, F̂ adds the rows with weights `T⁻¹[label][k]`. Weights from 0 to b are a
+    /// mixture of restrictions times b, so that class k adds at most its largest weight plus the largest by which one is negative.
+    /// Where noise is alike for all classes, with rate ε and e = εK/(K−1), F̂ is `(F_obs − e F_all)/(1 − e)`, and the bound
+    /// `(1 + e)/(1 − e) √(π/8n)`.
     pub fn deviation(&self, labels: &[u32]) -> Result<f64> {
         check_labels(labels, self.classes)?;
         if labels.is_empty() {
@@ -112,15 +116,13 @@ impl Transition {
         let rows = labels.len() as f64;
         let of_one = (std::f64::consts::PI / 8.0).sqrt();
         if let Some(share) = self.alike {
-            return Ok((1.0 + share) / (1.0 - share) * of_one / rows.sqrt());
+            return Ok((1.0 + share) / (1.0 - share).abs() * of_one / rows.sqrt());
         }
-        let mut counts = vec![0.0f64; self.classes];
-        labels.iter().for_each(|&label| counts[label as usize] += 1.0);
-        let of_label = |(label, count): (usize, &f64)| {
-            let entries: f64 = self.unbiased(label).iter().map(|entry| entry.abs()).sum();
-            count.sqrt() * entries
+        let of_class = |class: usize| {
+            let weights = || (0..self.classes).map(|label| self.unbiased(label)[class]);
+            weights().fold(0.0, f64::max) - weights().fold(0.0, f64::min)
         };
-        Ok(of_one / rows * counts.iter().enumerate().map(of_label).sum::<f64>())
+        Ok(of_one / rows.sqrt() * (0..self.classes).map(of_class).sum::<f64>())
     }
 
     /// `q T⁻¹`: what probabilities of observed labels say of true ones. Entries may be negative where the two do not fit together.
@@ -167,7 +169,7 @@ fn random_share(matrix: &[f64], n: usize) -> Option<f64> {
 fn inverse_of_alike(share: f64, n: usize) -> Option<Vec<f64>> {
     let rest = 1.0 - share;
     let entry = |at: usize| (f64::from(u8::from(at.is_multiple_of(n + 1))) - share / n as f64) / rest;
-    (rest > LEAST_PIVOT).then(|| (0..n * n).map(entry).collect())
+    (rest.abs() > LEAST_PIVOT).then(|| (0..n * n).map(entry).collect())
 }
 
 /// By Gauss and Jordan, with the largest pivot of each column.
