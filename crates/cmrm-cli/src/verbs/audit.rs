@@ -49,7 +49,7 @@ pub struct AuditArgs {
     /// goes into the run's report too. For runs of auto, forest, boosting and kernel.
     #[arg(long)]
     pub self_check: bool,
-    /// With --columns and --self-check: where the run's data is now, if it has moved.
+    /// With --columns or --self-check: where the run's data is now, if it has moved.
     #[arg(long, value_name = "FILE|NAME")]
     pub data: Option<String>,
     /// Number of suspects to show.
