@@ -90,9 +90,11 @@ fn a_run_can_be_audited_and_reported() {
     assert_eq!((base.arms.len(), accuracy(&base, 0)), (1, accuracy(&summary, 0)));
     let difference = summary.difference.as_ref().unwrap();
     assert!((difference.accuracy - (accuracy(&summary, 1) - accuracy(&summary, 0))).abs() < 1e-12);
-    for (name, words) in
-        [("report.md", "envelope minus base"), ("report.html", "The envelope"), ("config.toml", "authors")]
-    {
+    for (name, words) in [
+        ("report.md", "Envelope minus base, with 95 % intervals: accuracy"),
+        ("report.html", "The envelope"),
+        ("config.toml", "authors"),
+    ] {
         let text = std::fs::read_to_string(folder.join(name)).unwrap();
         assert!(text.contains(words), "{name}");
     }
