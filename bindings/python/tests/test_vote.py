@@ -188,6 +188,15 @@ def test_a_budget_is_kept_and_somebody_votes():
     assert {member["name"].split(",")[0] for member in model.members_} == {"linear"}
 
 
+def test_only_the_learners_that_are_named_vote(noisy):
+    model = cmrm.CMRMClassifier(learners=["linear"]).fit(noisy[0], noisy[1])
+    assert {member["name"].split(",")[0] for member in model.members_} == {"linear"}
+    with pytest.raises(TypeError, match="learners: expected a list of names"):
+        cmrm.CMRMClassifier(learners="linear").fit(noisy[0], noisy[1])
+    with pytest.raises(ValueError, match="learners = linear says who votes in the model auto, and the model is forest"):
+        cmrm.CMRMClassifier(model="forest", learners=["linear"]).fit(noisy[0], noisy[1])
+
+
 def test_progress_counts_learners(noisy, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     cmrm.CMRMClassifier(model="forest", progress=True).fit(noisy[0], noisy[1])

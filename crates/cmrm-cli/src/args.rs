@@ -9,7 +9,7 @@ use cmrm::loss::LossConfig;
 use cmrm::noise::NoiseConfig;
 use cmrm_data::Override;
 use cmrm_data::read::Format;
-use cmrm_fit::{Keep, ModelKind, OptimiserKind};
+use cmrm_fit::{Keep, LearnerKind, ModelKind, OptimiserKind};
 
 /// Where help shows the flags of every command.
 const GLOBAL: &str = "Global options";
@@ -164,6 +164,10 @@ pub struct FitArgs {
     /// Share of the training rows held out for validation and calibration [default: 0.1; 0 for auto, forest, boosting and kernel, which judge rows by models that have not seen them].
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub validation_share: Option<f64>,
+    /// Kinds of learners that may vote in the model auto: linear, forest, neighbours, kernel, boosting, network; as in `--learners
+    /// linear,network` [default: those that suit the rows].
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', hide_possible_values = true)]
+    pub learners: Option<Vec<LearnerKind>>,
     /// Seconds that auto, forest, boosting and kernel may take [default: as long as they need].
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget: Option<f64>,

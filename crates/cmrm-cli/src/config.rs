@@ -31,7 +31,7 @@ pub fn resolve(args: &FitArgs, own: Option<&FitConfig>) -> Result<FitConfig> {
         (file, _) => read_or_default(file.as_deref())?,
     };
     set!(config, args, data);
-    set_optional!(config, args, test, noise, test_share, validation_share, budget);
+    set_optional!(config, args, test, noise, test_share, validation_share, learners, budget);
     config.base &= !args.no_base;
     config.class_conditional |= args.class_conditional;
     apply(&mut config, &args.read, &args.model);

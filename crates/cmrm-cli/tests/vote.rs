@@ -145,6 +145,30 @@ fn most_planted_labels_are_found_and_the_default_is_the_vote() {
 }
 
 #[test]
+fn only_the_learners_that_are_named_vote() {
+    let folder = tempfile::tempdir().unwrap();
+    write_table(&folder.path().join("customers.csv"), 400);
+    let fit = |out: &str, learners: &[&str]| {
+        let usual = ["fit", "customers.csv", "--label", "churned", "--out", out];
+        json(folder.path(), &[&usual[..], learners].concat())
+    };
+    let kinds = |summary: &serde_json::Value| -> BTreeSet<String> {
+        let names = summary["members"].as_array().unwrap().iter().map(|member| member["name"].as_str().unwrap());
+        names.map(|name| name.split(',').next().unwrap().to_owned()).collect()
+    };
+    let named = fit("named", &["--learners", "network,linear"]);
+    assert!(kinds(&named).iter().all(|kind| kind == "network" || kind == "linear"), "{named}");
+    let config = fs::read_to_string(folder.path().join("named/config.toml")).unwrap();
+    assert!(config.contains("\nlearners = [\"network\", \"linear\"]\n"), "{config}");
+    // The same learners in another order are the same vote, and a model of one kind is a vote of that kind.
+    let turned = fit("turned", &["--learners", "linear,network"]);
+    assert_eq!((&turned["members"], &turned["arms"]), (&named["members"], &named["arms"]));
+    let (alone, forest) = (fit("alone", &["--learners", "forest"]), fit("forest", &["--model", "forest"]));
+    assert_eq!(kinds(&alone), BTreeSet::from(["forest".to_owned()]));
+    assert_eq!((&alone["members"], &alone["arms"]), (&forest["members"], &forest["arms"]));
+}
+
+#[test]
 fn a_budget_that_is_spent_leaves_the_first_learners() {
     let folder = tempfile::tempdir().unwrap();
     write_table(&folder.path().join("customers.csv"), 400);

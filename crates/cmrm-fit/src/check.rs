@@ -6,7 +6,7 @@ use cmrm_train::schedule::ScheduleConfig;
 
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
-use crate::kinds::{Keep, ModelKind, OptimiserKind};
+use crate::kinds::{Keep, LearnerKind, ModelKind, OptimiserKind};
 
 impl FitConfig {
     /// The first setting that differs from its default and that only a network or a linear model has.
@@ -69,6 +69,20 @@ impl FitConfig {
                  out, or set the model to mlp",
                 model.name()
             )));
+        }
+        if let Some(learners) = &self.learners {
+            let names: Vec<&str> = learners.iter().map(|kind| kind.name()).collect();
+            if learners.is_empty() {
+                let all = LearnerKind::ALL.map(LearnerKind::name).join(", ");
+                return Err(Error::refused(format!("learners names none; leave it out, or name some of {all}")));
+            }
+            if model != ModelKind::Auto {
+                return Err(Error::refused(format!(
+                    "learners = {} says who votes in the model auto, and the model is {}; leave learners out, or set the model to auto",
+                    names.join(", "),
+                    model.name()
+                )));
+            }
         }
         match self.budget {
             Some(budget) if !(budget > 0.0 && budget.is_finite()) => {

@@ -15,7 +15,7 @@ use cmrm_train::train::{ClassWeights, Method, Selection, TrainConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::kinds::{Keep, ModelKind, OptimiserKind, RowOrder};
+use crate::kinds::{Keep, LearnerKind, ModelKind, OptimiserKind, RowOrder};
 
 /// Everything that decides the result of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,6 +106,9 @@ pub struct FitConfig {
     /// The model; as the other settings have it if absent ([`FitConfig::model`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelKind>,
+    /// Kinds of learners that the model `auto` may let vote; those that suit the rows if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learners: Option<Vec<LearnerKind>>,
     /// Seconds that a vote of learners may take; as many as it needs if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
@@ -193,6 +196,7 @@ impl Default for FitConfig {
             class_conditional: false,
             base: true,
             model: None,
+            learners: None,
             budget: None,
             hidden: vec![128, 64],
             dropout: 0.0,

@@ -47,6 +47,49 @@ impl ModelKind {
     }
 }
 
+/// Learners of one kind, which a vote trains together since they share work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum LearnerKind {
+    /// Linear models.
+    Linear,
+    /// Random forests.
+    Forest,
+    /// Nearest neighbours.
+    Neighbours,
+    /// Kernel machines.
+    Kernel,
+    /// Gradient boosting.
+    Boosting,
+    /// Networks.
+    Network,
+}
+
+impl LearnerKind {
+    /// All of them, those first that say most in little time.
+    pub const ALL: [LearnerKind; 6] = [
+        LearnerKind::Linear,
+        LearnerKind::Forest,
+        LearnerKind::Neighbours,
+        LearnerKind::Kernel,
+        LearnerKind::Boosting,
+        LearnerKind::Network,
+    ];
+
+    /// Its name in settings and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            LearnerKind::Linear => "linear",
+            LearnerKind::Forest => "forest",
+            LearnerKind::Neighbours => "neighbours",
+            LearnerKind::Kernel => "kernel",
+            LearnerKind::Boosting => "boosting",
+            LearnerKind::Network => "network",
+        }
+    }
+}
+
 /// Which optimiser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]

@@ -67,7 +67,7 @@ pub use config::FitConfig;
 pub use cross_fit::{CrossFit, CrossFitted, FoldObserver};
 pub use error::{Error, Result};
 pub use fit::Fit;
-pub use kinds::{Keep, ModelKind, OptimiserKind, RowOrder};
+pub use kinds::{Keep, LearnerKind, ModelKind, OptimiserKind, RowOrder};
 pub use memory::{Need, Room};
 pub use noise::{Balance, Noise};
 pub use outcome::{FitOutcome, FittedArm};

@@ -280,6 +280,25 @@ fn a_vote_is_written_down_as_one_and_rows_decide_nothing_of_it() {
 }
 
 #[test]
+fn learners_are_those_of_the_model_auto() {
+    let with = |text: &str| FitConfig::from_toml(text).unwrap();
+    let named = with("learners = [\"network\", \"linear\"]");
+    named.check().unwrap();
+    assert_eq!((named.model(), named.learners.as_deref().map(<[_]>::len)), (ModelKind::Auto, Some(2)));
+    assert_eq!(with(&named.to_toml().unwrap()).learners, named.learners);
+    for (text, words) in [
+        ("learners = []", "learners names none; leave it out, or name some of linear, forest"),
+        ("model = \"forest\"\nlearners = [\"linear\"]", "learners = linear says who votes in the model auto"),
+        ("epochs = 3\nlearners = [\"linear\"]", "the model is mlp; leave learners out"),
+    ] {
+        let refused = with(text).check().unwrap_err().to_string();
+        assert!(refused.contains(words), "{refused}");
+    }
+    let refused = FitConfig::from_toml("learners = [\"tree\"]").unwrap_err().to_string();
+    assert!(refused.contains("`tree`"), "{refused}");
+}
+
+#[test]
 fn a_budget_is_a_votes_and_one_model_is_not_a_vote() {
     let with = |model, budget| FitConfig { model, budget: Some(budget), ..FitConfig::default() }.check();
     with(Some(ModelKind::Forest), 0.5).unwrap();

@@ -72,6 +72,8 @@ class CMRMClassifier(FittedClassifier):
     validation_share : share of the rows held out to choose the epoch and to calibrate :meth:`predict_set`; None is 0.1, and 0
         for ``auto``, ``forest``, ``boosting`` and ``kernel``, which calibrate on the rows they learn from, judged by models that
         have not seen them
+    learners : kinds of learners that may vote in ``auto``, as in ``["linear", "network"]``: ``linear``, ``forest``, ``neighbours``,
+        ``kernel``, ``boosting``, ``network``. None takes those that suit the rows
     budget : seconds that ``auto``, ``forest``, ``boosting`` and ``kernel`` may take. Learners that are not ready in time
         do not vote, so that the result depends on the machine's speed; the first one is always trained. None takes as long as
         they need
@@ -152,6 +154,7 @@ class CMRMClassifier(FittedClassifier):
         impute=False,
         column_types=None,
         base=False,
+        learners=None,
         budget=None,
         row_order="content",
         keep_data=True,
@@ -188,6 +191,7 @@ class CMRMClassifier(FittedClassifier):
         self.impute = impute
         self.column_types = column_types
         self.base = base
+        self.learners = learners
         self.budget = budget
         self.row_order = row_order
         self.keep_data = keep_data

@@ -136,7 +136,7 @@ class CMRMClassifierCV(FittedClassifier):
         rows, y = self._labelled_rows(X, y, reset=True)
         codes = self._encode(y)
         # What a search cannot vary, and one seed for search and fit.
-        fixed: dict[str, Any] = {"patience": None, "class_conditional": False, "budget": None}
+        fixed: dict[str, Any] = {"patience": None, "class_conditional": False, "learners": None, "budget": None}
         task = self._task(rows, codes, sample_weight, **fixed)
         fixed["random_state"] = json.loads(task["config"])["seed"]
         found = _native.search_settings(task, self._wanted())

@@ -34,6 +34,7 @@ _KEYS: dict[str, tuple[str, str]] = {
     "keep": ("keep", "text or None"),
     "patience": ("patience", "whole number or None"),
     "validation_share": ("validation-share", "number or None"),
+    "learners": ("learners", "list of names or None"),
     "budget": ("budget", "number or None"),
     "base": ("base", "boolean"),
     "row_order": ("row-order", "text"),
@@ -85,6 +86,11 @@ def _checked(name: str, value: Any, kind: str) -> Any:
         if not math.isfinite(value):
             raise ValueError(f"{name} = {value} is out of range: expected a finite number")
         return float(value)
+    if wanted == "list of names" and not isinstance(value, (str, bytes)):
+        try:
+            return [_checked(name, one, "text") for one in value]
+        except TypeError:
+            pass
     if wanted == "whole numbers" and not isinstance(value, (str, bytes)):
         try:
             return [_checked(name, one, "whole number") for one in value]

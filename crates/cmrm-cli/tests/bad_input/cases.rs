@@ -247,6 +247,10 @@ cases! {
         "fit digits --validation-share 20", ["'20'", "--validation-share", "a share between 0 and 1, such as 0.9"];
     budget_with_a_unit: "a time with a unit", |_f| (),
         "fit digits --budget 1m", ["'1m'", "--budget", "a number of seconds without a unit, such as 60"];
+    unknown_learner: "a learner that does not exist", |_f| (),
+        "fit digits --learners linear,tree", ["'tree'", "--learners", "linear, forest, neighbours"];
+    learners_of_one_model: "learners beside another model than auto", |_f| (),
+        "fit digits --model mlp --learners linear", ["learners = linear", "the model is mlp", "leave learners out"];
     two_lengths: "both epochs and steps", |_f| (),
         "fit digits --epochs 3 --steps 500", ["epochs = 3", "steps = 500", "leave one out"];
     patience_for_the_last_epoch: "patience where the last epoch is kept", |_f| (),

@@ -4,8 +4,9 @@ use cmrm::scores::most_likely;
 use cmrm_run::summary::MemberSummary;
 use cmrm_train::vote::{Voter, brier_score, choose};
 
-use super::setting::{Family, Setting};
+use super::setting::Setting;
 use super::task::{Learned, Task};
+use crate::kinds::LearnerKind;
 
 /// Most votes that are cast; a learner may have several of them.
 pub(super) const VOTES: usize = 8;
@@ -65,12 +66,12 @@ impl Chosen {
         clean
     }
 
-    /// The settings of all learners of a family, if one of them votes.
-    pub fn settings_of(&self, family: Family) -> Vec<Setting> {
-        if self.voting.iter().all(|(one, _)| one.setting.family() != family) {
+    /// The settings of all learners of a kind, if one of them votes.
+    pub fn settings_of(&self, kind: LearnerKind) -> Vec<Setting> {
+        if self.voting.iter().all(|(one, _)| one.setting.kind() != kind) {
             return Vec::new();
         }
-        self.settings.iter().copied().filter(|setting| setting.family() == family).collect()
+        self.settings.iter().copied().filter(|setting| setting.kind() == kind).collect()
     }
 
     /// Those that vote, `after` behind their names.

@@ -11,7 +11,8 @@ use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::kinds::ModelKind;
 
-/// Trains them fold by fold. Each penalty starts where the next stronger one ended.
+/// Trains them fold by fold. Each penalty starts where the next stronger one ended, and every other loss where cross-entropy did, whose
+/// optimum is the only one.
 pub(super) fn learn(
     task: &Task<'_>,
     settings: &[Setting],
@@ -26,21 +27,23 @@ pub(super) fn learn(
         let weights = at(weights, &fold.train);
         let mut rows = cmrm_train::train::Examples::new(train.x()?, &train.labels);
         rows.row_weights = weights.as_deref();
-        let mut start: Option<Vec<f32>> = None;
+        let mut optima: Vec<(f64, Vec<f32>)> = Vec::new();
         let mut copies = Vec::with_capacity(settings.len());
         for setting in settings {
-            let Setting::Linear { strength } = setting else {
+            let Setting::Linear { loss, strength } = *setting else {
                 return Err(Error::Internal("a linear model with the settings of another".into()));
             };
             let config = TrainConfig { l2: strength / train.len() as f64, ..config.clone() };
-            let mut trainer =
-                Trainer::new(config, vec![Arm::base(LossConfig::CrossEntropy)], task.classes, rows, None)?;
-            if let Some(parameters) = &start {
+            let mut trainer = Trainer::new(config, vec![Arm::base(loss)], task.classes, rows, None)?;
+            let of_the_same = optima.iter().find(|(other, _)| *other == strength);
+            if let Some((_, parameters)) = of_the_same.or(optima.last()) {
                 trainer = trainer.starting_from(parameters)?;
             }
             trainer.run(&mut stop.clone())?;
             stop.check()?;
-            start = Some(trainer.parameters_of(0));
+            if loss == LossConfig::CrossEntropy {
+                optima.push((strength, trainer.parameters_of(0)));
+            }
             let model = trainer.current_model(0)?;
             let said = model.probabilities_unless(held.x()?, stop)?;
             copies.push((Member::Network(model), said));

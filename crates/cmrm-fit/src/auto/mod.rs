@@ -5,7 +5,7 @@
 //! 2. Each is calibrated, since some speak of the observed labels and some of clean ones ([`cmrm_train::vote::Calibration`]),
 //!    and observed labels choose who votes, and how much each counts ([`cmrm_train::vote::choose`]).
 //! 3. The margins of that vote become weights of the rows ([`cmrm::envelope::out_of_sample_weights`]).
-//! 4. The families that vote are trained again with the weights, and observed labels choose again among their settings: with less
+//! 4. The kinds that vote are trained again with the weights, and observed labels choose again among their settings: with less
 //!    noise to fear, more flexible ones win. Both votes count alike: weights gain most where many labels are wrong, and the first vote keeps
 //!    what they would cost where a class is just hard.
 
@@ -23,7 +23,7 @@ mod task;
 mod trees;
 
 pub(crate) use need::of_vote;
-use setting::{Family, Setting};
+use setting::Setting;
 
 use cmrm::Matrix;
 use cmrm::envelope::{EnvelopeConfig, Fade, OUT_OF_SAMPLE, out_of_sample_weights};
@@ -42,6 +42,7 @@ use crate::FitOutcome;
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
+use crate::kinds::LearnerKind;
 use crate::outcome::FittedArm;
 use crate::prepare::Prepared;
 use crate::progress::Progress;
@@ -61,10 +62,10 @@ struct Learners<'a> {
 }
 
 impl Learners<'_> {
-    /// Trains a family, unless the `rivals` trained before make it superfluous, and calibrates it.
+    /// Trains the learners of a kind, unless the `rivals` trained before make it superfluous, and calibrates it.
     fn learn(
         &mut self,
-        family: Family,
+        kind: LearnerKind,
         settings: &[Setting],
         rivals: &[Learned],
         weights: Option<&[f32]>,
@@ -74,19 +75,19 @@ impl Learners<'_> {
         if settings.is_empty() {
             return Ok(Vec::new());
         }
-        if matches!(family, Family::Forest | Family::Boosting) && self.binned.is_none() {
+        if matches!(kind, LearnerKind::Forest | LearnerKind::Boosting) && self.binned.is_none() {
             self.binned = Some(Binned::new(task)?);
         }
-        let mut learned = match (family, &self.binned) {
-            (Family::Forest, Some(binned)) => trees::learn_forests(task, binned, settings, weights, stop),
-            (Family::Boosting, Some(binned)) => {
+        let mut learned = match (kind, &self.binned) {
+            (LearnerKind::Forest, Some(binned)) => trees::learn_forests(task, binned, settings, weights, stop),
+            (LearnerKind::Boosting, Some(binned)) => {
                 let rivals = Rivals { learned: rivals, own_weights: self.own_weights };
                 trees::learn_boosting(task, binned, settings, &rivals, weights, stop)
             }
-            (Family::Linear, _) => linear::learn(task, settings, weights, stop),
-            (Family::Kernel, _) => kernel::learn(task, settings, weights, stop),
-            (Family::Neighbours, _) => neighbours::learn(task, settings, weights, stop),
-            (Family::Network, _) => network::learn(task, weights, stop),
+            (LearnerKind::Linear, _) => linear::learn(task, settings, weights, stop),
+            (LearnerKind::Kernel, _) => kernel::learn(task, settings, weights, stop),
+            (LearnerKind::Neighbours, _) => neighbours::learn(task, settings, weights, stop),
+            (LearnerKind::Network, _) => network::learn(task, settings, weights, stop),
             _ => Err(Error::Internal("trees without bins".into())),
         }?;
         let labels = &task.part().data.labels;
@@ -168,16 +169,22 @@ fn vote(config: &FitConfig, rows: &Prepared, stop: &Stop, watch: &mut dyn Progre
     let balance = if config.balance_classes { ClassWeights::Balanced } else { ClassWeights::Equal };
     let own_weights = rows.train.examples()?.combined_weights(&balance, classes)?;
     let own_weights = own_weights.as_deref();
-    let families = Family::on(config.model(), rows);
     let clock = Clock::new(config.budget, stop);
     let mut learners = Learners { task, own_weights, binned: None };
 
-    let settings = |family: &Family| family.settings(&rows.train.data, learners.task.scalings());
-    let all: Vec<Vec<Setting>> = families.iter().map(settings).collect();
+    let of_kind = |kind: LearnerKind| (kind, kind.settings(config, &rows.train.data, learners.task.scalings()));
+    let mut kinds: Vec<(LearnerKind, Vec<Setting>)> = LearnerKind::on(config, rows).into_iter().map(of_kind).collect();
+    kinds.retain(|(_, settings)| !settings.is_empty());
+    if kinds.is_empty() {
+        return Err(Error::refused(format!(
+            "none of the learners that are named is tried on {} rows; name others, or leave learners out",
+            rows.train.data.len()
+        )));
+    }
     let mut first = Vec::new();
-    for (at, (family, settings)) in families.iter().zip(&all).enumerate() {
-        watch.step(at, 2 * families.len(), family.name());
-        let mut learn = |stop: &Stop| learners.learn(*family, settings, &first, own_weights, stop);
+    for (at, (kind, settings)) in kinds.iter().enumerate() {
+        watch.step(at, 2 * kinds.len(), kind.name());
+        let mut learn = |stop: &Stop| learners.learn(*kind, settings, &first, own_weights, stop);
         let learned = if at == 0 { Some(learn(stop)?) } else { clock.within(FIRST_SHARE, learn)? };
         first.extend(learned.into_iter().flatten());
     }
@@ -191,13 +198,13 @@ fn vote(config: &FitConfig, rows: &Prepared, stop: &Stop, watch: &mut dyn Progre
     if weighed.fade < 1.0 {
         let own = |row: usize| own_weights.map_or(1.0, |own| own[row]);
         let weights: Vec<f32> = weighed.weights.iter().enumerate().map(|(row, weight)| weight * own(row)).collect();
-        for (at, family) in families.iter().enumerate() {
-            let settings = first.settings_of(*family);
+        for (at, (kind, _)) in kinds.iter().enumerate() {
+            let settings = first.settings_of(*kind);
             if settings.is_empty() {
                 continue;
             }
-            watch.step(families.len() + at, 2 * families.len(), family.name());
-            let learn = |stop: &Stop| learners.learn(*family, &settings, &[], Some(&weights), stop);
+            watch.step(kinds.len() + at, 2 * kinds.len(), kind.name());
+            let learn = |stop: &Stop| learners.learn(*kind, &settings, &[], Some(&weights), stop);
             let Some(learned) = clock.within(LEARNING_SHARE, learn)? else {
                 // Half of a vote that lacks its best learners would be worse than none.
                 again.clear();
@@ -206,7 +213,7 @@ fn vote(config: &FitConfig, rows: &Prepared, stop: &Stop, watch: &mut dyn Progre
             again.extend(learned);
         }
     }
-    watch.step(2 * families.len(), 2 * families.len(), "");
+    watch.step(2 * kinds.len(), 2 * kinds.len(), "");
     let said = first.out_of_sample.clone();
     let (mut voters, mut members) = first.voters(&learners.task, "");
     let base = Arm { vote: Vote::new(voters.clone())?, out_of_sample: said };

@@ -5,9 +5,10 @@ use cmrm_train::kernel::KernelConfig;
 
 use super::kernel::{self, LANDMARKS};
 use super::scaling::Scaling;
-use super::setting::{Family, Setting, folds};
+use super::setting::{Setting, folds};
 use super::trees::TREES;
 use crate::config::FitConfig;
+use crate::kinds::LearnerKind;
 use crate::memory::Need;
 use crate::prepare::Prepared;
 
@@ -34,12 +35,12 @@ pub(crate) fn of_vote(config: &FitConfig, prepared: &Prepared) -> Need {
     let mean_row = numbers.div_ceil(rows.max(1));
     let sparse = matches!(data.features, OwnedRows::Sparse(_));
     let judged = prepared.validation.data.len().max(prepared.test.as_ref().map_or(0, |(test, _)| test.len()));
-    let families = Family::on(config.model(), prepared);
+    let kinds = LearnerKind::on(config, prepared);
     let scalings = [Scaling::Standard, Scaling::AsGiven];
-    let settings: Vec<Setting> = families.iter().flat_map(|family| family.settings(data, &scalings)).collect();
-    let machines = settings.iter().filter(|setting| setting.family() == Family::Kernel).count();
+    let settings: Vec<Setting> = kinds.iter().flat_map(|kind| kind.settings(config, data, &scalings)).collect();
+    let machines = settings.iter().filter(|setting| setting.kind() == LearnerKind::Kernel).count();
     let kept = settings.len() - machines + kernel::kept(machines, rows);
-    let has = |family: Family| families.contains(&family);
+    let has = |kind: LearnerKind| kinds.contains(&kind);
     let (mut leaves, mut mixed) = (0, 0);
     for setting in &settings {
         if let Setting::Forest { min_leaf } = *setting {
@@ -49,15 +50,15 @@ pub(crate) fn of_vote(config: &FitConfig, prepared: &Prepared) -> Need {
             mixed += if min_leaf > 1 { own } else { 0 };
         }
     }
-    let copied = has(Family::Linear) || has(Family::Network);
+    let copied = has(LearnerKind::Linear) || has(LearnerKind::Network);
     let at_a_time = if copied { folds(rows).min(rayon::current_num_threads()) } else { 0 };
     let machine = KernelConfig { gammas: Vec::new(), ridges: Vec::new(), landmarks: LANDMARKS, seed: config.seed };
-    let landmarks = if has(Family::Kernel) { machine.landmarks_of(rows.max(1)) } else { 0 };
+    let landmarks = if has(LearnerKind::Kernel) { machine.landmarks_of(rows.max(1)) } else { 0 };
     // Neighbours of one scaling share their rows, and both rounds have their own; every machine has landmarks of its own.
-    let neighbours = if settings.iter().any(|setting| setting.family() == Family::Neighbours) { rows } else { 0 };
+    let neighbours = if settings.iter().any(|setting| setting.kind() == LearnerKind::Neighbours) { rows } else { 0 };
     let remembered = 2 * (scalings.len() * neighbours + kernel::kept(machines, rows) * landmarks);
-    let compared = usize::from(has(Family::Kernel) || has(Family::Neighbours));
-    let codes = if has(Family::Forest) || has(Family::Boosting) { COPIES_OF_CODES } else { 0 };
+    let compared = usize::from(has(LearnerKind::Kernel) || has(LearnerKind::Neighbours));
+    let codes = if has(LearnerKind::Forest) || has(LearnerKind::Boosting) { COPIES_OF_CODES } else { 0 };
     Need::new(prepared.split.all(), classes)
         .and("what every learner says of every row", &[kept + MEANS, rows, classes])
         .and("the kernel of all rows", &[landmarks, rows])

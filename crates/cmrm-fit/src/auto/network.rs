@@ -18,9 +18,22 @@ use crate::split::{Split, draw};
 /// Share of a fold's training rows that the epoch is chosen by.
 const VALIDATION_SHARE: f64 = 0.1;
 
-/// Trains one network a fold.
-pub(super) fn learn(task: &Task<'_>, weights: Option<&[f32]>, stop: &Stop) -> Result<Vec<Learned>> {
-    let config = FitConfig { model: Some(ModelKind::Mlp), seed: task.config.seed, base: false, ..FitConfig::default() };
+/// Trains one network a fold, loss by loss.
+pub(super) fn learn(
+    task: &Task<'_>,
+    settings: &[Setting],
+    weights: Option<&[f32]>,
+    stop: &Stop,
+) -> Result<Vec<Learned>> {
+    settings.iter().map(|&setting| learn_one(task, setting, weights, stop)).collect()
+}
+
+fn learn_one(task: &Task<'_>, setting: Setting, weights: Option<&[f32]>, stop: &Stop) -> Result<Learned> {
+    let Setting::Network { loss } = setting else {
+        return Err(Error::Internal("a network with the settings of another".into()));
+    };
+    let seed = task.config.seed;
+    let config = FitConfig { model: Some(ModelKind::Mlp), loss, seed, base: false, ..FitConfig::default() };
     let copies = each_fold(&task.folds, stop, |fold| {
         let all = task.part();
         let Part { data, clean, .. } = all.clone();
@@ -36,7 +49,7 @@ pub(super) fn learn(task: &Task<'_>, weights: Option<&[f32]>, stop: &Stop) -> Re
         let said = model.probabilities_unless(held.x()?, stop)?;
         Ok((Member::Network(model), said))
     })?;
-    Ok(vec![task.learned(Setting::Network, copies)])
+    Ok(task.learned(setting, copies))
 }
 
 /// The rows to learn from, rows to choose the epoch by where there are enough, and the fold as test rows.

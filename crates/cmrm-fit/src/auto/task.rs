@@ -7,9 +7,10 @@ use cmrm_train::tune::Folds;
 use cmrm_train::vote::{Calibration, Member};
 
 use super::scaling::{AsGiven, Scaling};
-use super::setting::{Family, Setting, folds};
+use super::setting::{Setting, folds};
 use crate::config::FitConfig;
 use crate::error::Result;
+use crate::kinds::LearnerKind;
 use crate::part::Part;
 use crate::prepare::Prepared;
 
@@ -58,8 +59,8 @@ impl<'a> Task<'a> {
         let drawn = Folds::deal(&data.labels, classes, folds(data.len()), config.seed)?;
         let fold = |at| Fold { train: drawn.training(at), held: drawn.held(at) };
         let folds = (0..drawn.len()).map(fold).collect();
-        let compares = |family: &Family| matches!(family, Family::Kernel | Family::Neighbours);
-        let compared = Family::on(config.model(), rows).iter().any(compares);
+        let compares = |kind: &LearnerKind| matches!(kind, LearnerKind::Kernel | LearnerKind::Neighbours);
+        let compared = LearnerKind::on(config, rows).iter().any(compares);
         let as_given = if compared { AsGiven::new(&rows.preprocess, data) } else { None };
         Ok(Task { config, rows, classes, folds, as_given })
     }

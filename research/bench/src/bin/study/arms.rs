@@ -12,6 +12,11 @@ pub const ROBUST: &str = "robust";
 /// The preset as it was.
 pub const BEFORE: &str = "before";
 
+/// The vote of the model's own kind of learner, whose rows are weighed by out-of-sample margins; with cross-entropy only.
+pub const VOTE: &str = "vote";
+/// The same before any row is weighed.
+pub const FIRST_VOTE: &str = "first vote";
+
 /// `robust` with one thing changed.
 type Change = fn(EnvelopeConfig) -> EnvelopeConfig;
 
@@ -29,21 +34,23 @@ pub const ABLATIONS: [(&str, Change); 6] = [
 pub fn names(model: ModelKind, loss: &LossConfig, wanted: &[String]) -> Vec<&'static str> {
     let ablated = model == ModelKind::Mlp && *loss == LossConfig::CrossEntropy;
     let ablations = ABLATIONS.iter().map(|(name, _)| *name).filter(|_| ablated);
-    let more = std::iter::once(BEFORE).chain(ablations).filter(|name| wanted.iter().any(|other| other == name));
+    let votes = Some(VOTE).filter(|_| *loss == LossConfig::CrossEntropy);
+    let more =
+        std::iter::once(BEFORE).chain(votes).chain(ablations).filter(|name| wanted.iter().any(|other| other == name));
     [BASE, ROBUST].into_iter().chain(more).collect()
 }
 
 /// Every name that can be wanted.
 pub fn known() -> Vec<&'static str> {
-    std::iter::once(BEFORE).chain(ABLATIONS.iter().map(|(name, _)| *name)).collect()
+    [BEFORE, VOTE].into_iter().chain(ABLATIONS.iter().map(|(name, _)| *name)).collect()
 }
 
-/// Arms that are trained side by side. Those of a group start together, so that none waits for another before its epochs
+/// Arms that are trained side by side; a vote is none of them. Those of a group start together, so that none waits for another before its epochs
 /// count; base goes with `robust`, as in the command.
 pub fn groups(config: &FitConfig, names: &[&str]) -> Vec<Vec<Arm>> {
     let robust = config.envelope();
     let mut groups: Vec<(Start, Vec<Arm>)> = Vec::new();
-    for &name in names {
+    for &name in names.iter().filter(|name| **name != VOTE) {
         let envelope = match name {
             BASE | ROBUST => robust,
             BEFORE => before(config),

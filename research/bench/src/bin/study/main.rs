@@ -21,6 +21,7 @@ mod results;
 mod run;
 mod split;
 mod train;
+mod voted;
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);

@@ -9,9 +9,10 @@ use cmrm_train::predict::Model;
 use cmrm_train::train::{Silent, Trainer};
 use serde::{Deserialize, Serialize};
 
-use crate::arms::groups;
+use crate::arms::{VOTE, groups};
 use crate::cells::{Cell, model_name};
 use crate::split::{Part, parts};
+use crate::voted;
 
 /// A line of the results.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -75,6 +76,9 @@ pub fn train(cell: &Cell<'_>, names: &[&str]) -> Result<CellResult> {
                 name: arm.name,
             });
         }
+    }
+    if names.contains(&VOTE) {
+        arms.extend(voted::train(cell, &parts)?);
     }
     Ok(CellResult {
         key: cell.key(),
