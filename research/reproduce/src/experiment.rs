@@ -12,7 +12,7 @@ use crate::probe::Probe;
 use crate::report::Images;
 
 /// The experiments of the repository, by name and text.
-const EMBEDDED: &[(&str, &str)] = &[
+pub(crate) const EMBEDDED: &[(&str, &str)] = &[
     ("binary-adult", include_str!("../experiments/binary-adult.toml")),
     ("binary-email", include_str!("../experiments/binary-email.toml")),
     ("binary-credit", include_str!("../experiments/binary-credit.toml")),

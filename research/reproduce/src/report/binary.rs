@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::Report;
+use super::beside::{self, Ours};
 use super::compare::{Comparison, Verdict, measure, with_interval, with_spread};
 use super::document::Table;
 use super::printed::{Printed, printed};
@@ -42,6 +43,13 @@ pub(super) const PROTOCOLS: [Protocol; 3] = [
         base: ArmName::Base,
         arms: &[ArmName::BaseWarm, ArmName::BaseFresh],
     },
+];
+
+/// How the paper's differences are looked for.
+const WAYS: [Ours; 3] = [
+    Ours { name: "as the authors compare", protocol: "authors", arm: "penalise" },
+    Ours { name: "fair, authors' form", protocol: "fair", arm: "penalise" },
+    Ours { name: "fair, `robust`", protocol: "fair", arm: "robust" },
 ];
 
 /// Values of an arm by seed; nothing for a seed that is missing.
@@ -102,10 +110,8 @@ pub(super) fn write(
         report.document.text(text);
     }
     let numbers: Vec<Printed> = printed()?.into_iter().filter(|number| number.experiment == name).collect();
-    if numbers.iter().all(|number| number.elsewhere) {
-        report.document.text("The printed numbers of this table are not available here.");
-    }
-    report.document.table(beside(&numbers, &found));
+    beside::write(&mut report.document, &numbers, &found, &WAYS);
+    report.document.table(elsewhere(&numbers, &found));
     tables.into_iter().for_each(|table| report.document.table(table));
     report.comparisons.extend(found);
     Ok(())
@@ -129,8 +135,8 @@ fn complete(binary: &Binary, results: &Results, options: &Options) -> String {
     text
 }
 
-/// Numbers from elsewhere, ours beside them.
-fn beside(numbers: &[Printed], found: &[Comparison]) -> Table {
+/// Numbers of another run, ours beside them.
+fn elsewhere(numbers: &[Printed], found: &[Comparison]) -> Table {
     let row = |number: &Printed| {
         let same = |c: &&Comparison| (&c.row, &c.arm, &c.metric) == (&number.row, &number.arm, &number.metric);
         let ours = found.iter().find(same).map_or_else(String::new, |c| {
@@ -141,9 +147,9 @@ fn beside(numbers: &[Printed], found: &[Comparison]) -> Table {
         vec![number.row.clone(), arm, number.metric.clone(), number.text(), number.place.clone(), ours]
     };
     Table {
-        caption: "Compared with numbers from elsewhere.".into(),
+        caption: "Compared with another run.".into(),
         columns: ["loss", "arm", "metric", "there", "where", "here"].map(Into::into).to_vec(),
-        rows: numbers.iter().map(row).collect(),
+        rows: numbers.iter().filter(|number| number.elsewhere).map(row).collect(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::beside::{self, Ours};
 use super::compare::{Comparison, measure, with_interval, with_spread};
 use super::document::Table;
 use super::{Report, binary::count, printed::printed, sentences::claim};
@@ -33,7 +34,7 @@ pub struct ImageRow {
     pub plans: Vec<String>,
     /// The base arm.
     pub base: String,
-    /// The other arms, and the name each has in the paper's printed numbers, if any.
+    /// The other arms.
     pub arms: Vec<String>,
 }
 
@@ -46,6 +47,13 @@ struct Line {
     accuracy: f64,
     mean_set_size: f64,
 }
+
+/// How the paper's differences are looked for.
+const WAYS: [Ours; 3] = [
+    Ours { name: "as the authors compare", protocol: "authors", arm: "authors" },
+    Ours { name: "fair, authors' form", protocol: "fair", arm: "authors" },
+    Ours { name: "fair, `robust`", protocol: "fair", arm: "robust" },
+];
 
 /// A number of a run.
 type Pick = fn(&Line) -> f64;
@@ -81,23 +89,11 @@ pub(super) fn write(report: &mut Report, name: &str, images: &Images, root: &Pat
     }
     let mut table = Table {
         caption: "Last epoch, clean test images; intervals over seeds where there are two or more.".into(),
-        columns: [
-            "protocol",
-            "loss",
-            "setting",
-            "arm",
-            "seeds",
-            "accuracy, %",
-            "minus base",
-            "M.APSS",
-            "minus base",
-            "printed",
-        ]
-        .map(Into::into)
-        .to_vec(),
+        columns: ["protocol", "loss", "setting", "arm", "seeds", "accuracy, %", "minus base", "M.APSS", "minus base"]
+            .map(Into::into)
+            .to_vec(),
         rows: Vec::new(),
     };
-    let printed = printed()?;
     let (before, mut missing) = (report.comparisons.len(), Vec::new());
     for row in &images.rows {
         let of = |arm: &str, pick: Pick| -> Vec<(u64, f64)> {
@@ -141,17 +137,9 @@ pub(super) fn write(report: &mut Report, name: &str, images: &Images, root: &Pat
                 missing.push(format!("{arm} ({})", row.setting));
                 continue;
             }
-            let number = printed.iter().find(|n| {
-                n.experiment == name
-                    && n.row == row.row
-                    && n.setting == row.setting
-                    && row.protocol == "authors"
-                    && (&n.arm == arm || (n.arm == "base" && arm == &row.base))
-            });
             let head =
                 [row.protocol.clone(), row.row.clone(), row.setting.clone(), format!("`{arm}`"), seeds.to_string()];
-            let last = number.map_or_else(String::new, super::Printed::text);
-            table.rows.push(head.into_iter().chain(cells).chain([last]).collect());
+            table.rows.push(head.into_iter().chain(cells).collect());
         }
     }
     if !missing.is_empty() {
@@ -160,6 +148,9 @@ pub(super) fn write(report: &mut Report, name: &str, images: &Images, root: &Pat
     for text in sentences(&report.comparisons[before..]) {
         report.document.text(text);
     }
+    let mut numbers = printed()?;
+    numbers.retain(|number| number.experiment == name);
+    beside::write(&mut report.document, &numbers, &report.comparisons[before..], &WAYS);
     report.document.table(table);
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! From results to a report: tables beside the paper's printed numbers, and sentences that follow from them by rule.
 
+mod beside;
 mod binary;
 mod compare;
 mod document;

@@ -2,14 +2,21 @@
 
 use cmrm::envelope::EnvelopeConfig;
 
+use super::beside::{self, Ours};
 use super::compare::{Comparison, Verdict, with_interval};
 use super::document::Table;
-use super::{Report, printed};
+use super::{Report, printed::printed};
 use crate::cell::{CellConfig, CellResult, Results};
 use crate::error::Result;
 use crate::plan::Options;
 use crate::probe::{Probe, ProbeArm, Variant, choose};
 
+/// How the paper's differences are looked for: its base arm and ours differ in their features.
+const WAYS: [Ours; 3] = [
+    Ours { name: "fair, authors' form", protocol: "fair", arm: "authors" },
+    Ours { name: "fair, paper's form", protocol: "fair", arm: "paper" },
+    Ours { name: "fair, `robust`", protocol: "fair", arm: "robust" },
+];
 /// 97.5 % point of the normal distribution.
 const NORMAL: f64 = 1.959_964;
 
@@ -120,9 +127,9 @@ pub(super) fn write(
     if !missing.is_empty() {
         report.document.text(format!("Not finished: {}.", missing.join(", ")));
     }
-    if !printed::printed()?.iter().any(|number| number.experiment == name) {
-        report.document.text("The printed numbers of this table are not available here, and come from other features.");
-    }
+    let mut numbers = printed()?;
+    numbers.retain(|number| number.experiment == name);
+    beside::write(&mut report.document, &numbers, &found, &WAYS);
     report.document.table(table);
     report.comparisons.extend(found);
     Ok(())
