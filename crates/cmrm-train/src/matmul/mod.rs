@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+mod by_row;
 mod inverse;
 mod skinny;
 mod transpose;
@@ -19,6 +20,7 @@ use gemm_common::Parallelism;
 
 use crate::aligned::Aligned;
 
+pub(crate) use by_row::multiply_by_row;
 pub(crate) use inverse::{inverse, inverse_factor};
 
 /// A borrowed matrix: element `(i, j)` stands at `data[i·row_stride + j·column_stride]`.
