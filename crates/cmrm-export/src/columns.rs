@@ -64,9 +64,8 @@ pub fn features(graph: &mut Graph, preprocess: &Preprocess) -> Result<Value> {
     if is_array(preprocess) {
         let places: HashMap<String, usize> = (0..preprocess.inputs()).map(|at| (made_up_name(at), at)).collect();
         let all = graph.input(FEATURES, Kind::Float, preprocess.inputs());
-        // A pipeline without names calls its columns so.
-        let places: Vec<usize> =
-            groups.numbers.plans.iter().filter_map(|plan| places.get(&plan.name).copied()).collect();
+        let place = |plan: &&ColumnPlan| places.get(&plan.name).copied().ok_or_else(|| not_there(plan));
+        let places: Vec<usize> = groups.numbers.plans.iter().map(place).collect::<Result<_>>()?;
         let whole = places.len() == preprocess.inputs() && places.iter().zip(0..).all(|(&place, at)| place == at);
         let raw = if whole { all } else { take(graph, &all, &places) };
         groups.numbers.write(graph, &raw, Kind::Float, &mut made);
@@ -83,6 +82,11 @@ pub fn features(graph: &mut Graph, preprocess: &Preprocess) -> Result<Value> {
         }
     }
     Ok(made.in_order(graph))
+}
+
+/// A pipeline without names calls its columns by their places, unless someone edited it.
+fn not_there(plan: &ColumnPlan) -> Error {
+    Error::option("the preprocessing has no such place").in_column(&*plan.name).way_out("copy the run again, or fit again")
 }
 
 /// Features of columns, and where they belong.

@@ -185,3 +185,76 @@ impl Leaves {
         self.weight.push(weight);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cmrm::Matrix;
+    use cmrm_train::Stop;
+    use cmrm_train::trees::{Bins, Forest, ForestConfig};
+
+    use super::*;
+
+    const LEVELS: usize = 6;
+
+    /// Rows of a number with a flag, and of a name; both are missing here and there.
+    fn rows() -> (Vec<f32>, Vec<u32>) {
+        let (mut x, mut labels) = (Vec::new(), Vec::new());
+        for row in 0..300 {
+            let (number, level) = ((row * 37 % 101) as f32, row * 7 % 23 % (LEVELS + 1));
+            let missing = row % 11 == 0;
+            x.extend([if missing { 0.0 } else { number }, f32::from(u8::from(missing))]);
+            x.extend((0..LEVELS).map(|other| f32::from(u8::from(other == level))));
+            labels.push((level * 2 % 3 + usize::from(number > 50.0) + usize::from(missing)) as u32 % 3);
+        }
+        (x, labels)
+    }
+
+    /// The way of a row, as the format's description has it.
+    fn walk(ensemble: &Ensemble<'_>, values: &[f32]) -> [f32; 3] {
+        let Ensemble { nodes, leaves, .. } = ensemble;
+        let mut sums = [0.0; 3];
+        for tree in 0..ensemble.trees {
+            let at = |node: i64| (0..nodes.tree.len()).find(|&at| (nodes.tree[at], nodes.node[at]) == (tree, node)).unwrap();
+            // The first of a tree's nodes is its root.
+            let mut place = nodes.tree.iter().position(|&other| other == tree).unwrap();
+            while !nodes.is_leaf[place] {
+                let value = values[nodes.feature[place] as usize];
+                let yes = if value.is_nan() { nodes.missing_is_yes[place] == 1 } else { value <= nodes.value[place] };
+                place = at(if yes { nodes.yes[place] } else { nodes.no[place] });
+            }
+            for leaf in (0..leaves.tree.len()).filter(|&leaf| (leaves.tree[leaf], leaves.node[leaf]) == (tree, nodes.node[place])) {
+                sums[leaves.output[leaf] as usize] += leaves.weight[leaf];
+            }
+        }
+        sums
+    }
+
+    #[test]
+    fn every_row_takes_the_way_that_it_takes_in_the_forest() {
+        let (x, labels) = rows();
+        let width = LEVELS + 2;
+        let columns = vec![TreeColumn::Names { at: 2, levels: LEVELS }, TreeColumn::Number { at: 0, missing: Some(1) }];
+        let columns = TreeColumns::new(width, columns).unwrap();
+        let matrix = Matrix::new(&x, width).unwrap();
+        let bins = Bins::learn(matrix, &columns, None).unwrap();
+        let codes = bins.codes(matrix).unwrap();
+        let config = ForestConfig { trees: 12, ..ForestConfig::default() };
+        let (forest, _) = Forest::fit(&bins, &codes, &labels, 3, None, &config, &Stop::default()).unwrap();
+        // The name stands last.
+        let mut ensemble = Ensemble::new(&[1, 0], &columns);
+        for tree in 0..forest.trees() {
+            ensemble.add(forest.tree(tree), crate::trees::votes);
+        }
+        let questions = ensemble.nodes.is_leaf.iter().filter(|leaf| !**leaf).count();
+        let asked = |step: &Step<'_>| matches!(step, Step::Question { .. });
+        let own = (0..forest.trees()).map(|tree| forest.tree(tree).filter(asked).count()).sum::<usize>();
+        assert!(questions > own, "no question about names takes more than one node");
+        let wanted = forest.probabilities(matrix).unwrap();
+        for (row, wanted) in x.chunks_exact(width).zip(wanted.chunks_exact(3)) {
+            let level = row[2..].iter().position(|&set| set == 1.0);
+            let values = [if row[1] == 1.0 { f32::NAN } else { row[0] }, level.map_or(f32::NAN, |level| level as f32)];
+            let found = walk(&ensemble, &values);
+            assert!(found.iter().zip(wanted).all(|(sum, p)| (sum / 12.0 - p).abs() < 1e-6), "{values:?}: {found:?}");
+        }
+    }
+}

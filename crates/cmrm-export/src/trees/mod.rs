@@ -17,20 +17,23 @@ pub fn forest(graph: &mut Graph, forest: &Forest, features: &Value, columns: &mu
     let read = columns.read(graph, features, forest.columns());
     let mut ensemble = Ensemble::new(&read.places, forest.columns());
     for tree in 0..forest.trees() {
-        ensemble.add(forest.tree(tree), |step| match step {
-            Step::Class(class) => vec![Leaf { output: class, weight: 1.0 }],
-            Step::Shares(shares) => leaf_of_shares(shares),
-            Step::Value(_) | Step::Question { .. } => Vec::new(),
-        });
+        ensemble.add(forest.tree(tree), votes);
     }
     let votes = ensemble.write(graph, &read.values, forest.classes());
     let trees = graph.number(forest.trees() as f32);
     graph.op("Div", &[&votes, &trees], &[])
 }
 
-fn leaf_of_shares(shares: &[f32]) -> Vec<Leaf> {
-    let some = shares.iter().enumerate().filter(|(_, share)| **share != 0.0);
-    some.map(|(output, &weight)| Leaf { output, weight }).collect()
+/// What a leaf of a forest says.
+fn votes(step: Step<'_>) -> Vec<Leaf> {
+    match step {
+        Step::Class(output) => vec![Leaf { output, weight: 1.0 }],
+        Step::Shares(shares) => {
+            let some = shares.iter().enumerate().filter(|(_, share)| **share != 0.0);
+            some.map(|(output, &weight)| Leaf { output, weight }).collect()
+        }
+        Step::Value(_) | Step::Question { .. } => Vec::new(),
+    }
 }
 
 /// Probabilities from features: the sum of the trees' values, as logits.

@@ -53,16 +53,15 @@ fn read(graph: &mut Graph, features: &Value, columns: &TreeColumns) -> Read {
         parts.push(take(graph, features, &numbers.iter().map(|&(_, at)| at).collect::<Vec<_>>()));
         order.extend(numbers.iter().map(|&(index, _)| index));
     }
-    let none = graph.floats(&[1, 1], &[f32::NAN]);
     if !flagged.is_empty() {
         let values = take(graph, features, &flagged.iter().map(|&(_, at, _)| at).collect::<Vec<_>>());
         let flags = take(graph, features, &flagged.iter().map(|&(.., flag)| flag).collect::<Vec<_>>());
-        let missing = cast(graph, &flags, Kind::Truth);
+        let (missing, none) = (cast(graph, &flags, Kind::Truth), nothing(graph));
         parts.push(graph.op("Where", &[&missing, &none, &values], &[]));
         order.extend(flagged.iter().map(|&(index, ..)| index));
     }
     for (index, at, levels) in names {
-        parts.push(name(graph, features, at, levels, &none));
+        parts.push(name(graph, features, at, levels));
         order.push(index);
     }
     let mut places = vec![0; order.len()];
@@ -71,12 +70,18 @@ fn read(graph: &mut Graph, features: &Value, columns: &TreeColumns) -> Read {
 }
 
 /// The place of the first largest feature of a block that is set, or none.
-fn name(graph: &mut Graph, features: &Value, at: usize, levels: usize, none: &Value) -> Value {
+fn name(graph: &mut Graph, features: &Value, at: usize, levels: usize) -> Value {
     let block = take(graph, features, &(at..at + levels).collect::<Vec<_>>());
     let most = graph.op("ReduceMax", &[&block], &[("axes", Integers(&[1])), ("keepdims", Integer(1))]);
     let set = graph.number(TreeColumn::SET);
     let is_set = graph.op("Greater", &[&most, &set], &[]);
     let place = graph.op("ArgMax", &[&block], &[("axis", Integer(1)), ("keepdims", Integer(1))]);
     let place = cast(graph, &place, Kind::Float);
-    graph.op("Where", &[&is_set, &place, none], &[])
+    let none = nothing(graph);
+    graph.op("Where", &[&is_set, &place, &none], &[])
+}
+
+/// What stands where a cell is missing.
+fn nothing(graph: &mut Graph) -> Value {
+    graph.floats(&[1, 1], &[f32::NAN])
 }

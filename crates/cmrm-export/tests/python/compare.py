@@ -1,9 +1,9 @@
 """Fits models of every kind with `cmrm`, exports them, and compares onnxruntime with `cmrm predict`, row by row.
 
-    compare.py CMRM
+    compare.py CMRM [DATA]
 
-Prints the largest difference of a probability for every kind of model on every kind of data; fails above a bound, where a label
-differs whose class is not tied, and where `onnx.checker` refuses a file.
+With DATA only on data whose name contains it. Prints the largest difference of a probability for every kind of model on every
+kind of data; fails above a bound, where a label differs whose class is not tied, and where `onnx.checker` refuses a file.
 """
 
 import csv
@@ -83,6 +83,8 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for data in tables.all_data(folder):
+            if len(sys.argv) > 2 and sys.argv[2] not in data.name:
+                continue
             for settings in data.models(SINGLE, VOTES, AUTO):
                 words = [word for word in settings if not word.startswith("--")]
                 name = f"{data.name}: {words[0]}"

@@ -40,10 +40,11 @@ def labels(rng, score, classes):
     return y
 
 
-def array(folder, classes, width=12, missing=False, name=None):
+def array(folder, classes, width=12, most=1000.0, missing=False, name=None):
+    """Columns whose numbers are of the sizes from one over `most` to `most`."""
     rng = np.random.default_rng(classes + width)
-    x = (rng.normal(size=(TRAIN + NEW, width)) * np.geomspace(0.01, 1000, width)).astype(np.float32)
-    z = x / np.geomspace(0.01, 1000, width)
+    z = rng.normal(size=(TRAIN + NEW, width))
+    x = (z * np.geomspace(1 / most, most, width)).astype(np.float32)
     y = labels(rng, z[:, 0] + z[:, 1] * z[:, 2] + np.abs(z[:, 3]), classes)
     reading = []
     if missing:
@@ -127,7 +128,7 @@ def sparse(folder, classes):
     x[:, 0] += 1
     y = labels(rng, x[:, 1:30].sum(1) - x[:, 30:60].sum(1) + rng.normal(size=len(x)) / 4, classes)
     for name, part in [("sparse.svm", slice(0, TRAIN)), ("sparse-new.svm", slice(TRAIN, None))]:
-        cells = lambda row: " ".join(f"{at + 1}:{value:g}" for at, value in enumerate(row) if value)
+        cells = lambda row: " ".join(f"{at}:{value:g}" for at, value in enumerate(row) if value)
         # The last row's last cell says how wide the rows are.
         x[part][-1, -1] = 1
         (folder / name).write_text("".join(f"{label} {cells(row)}\n" for label, row in zip(y[part], x[part])))
@@ -142,10 +143,10 @@ def all_data(folder):
     yield Data("table, 4 classes", *table(folder, "four", 4, []))
     parts = settings(folder, dates="parts", missing_category="most-frequent")
     yield Data("table, dates in parts", *table(folder, "parts", 3, ["--config", parts]))
-    ordinal = settings(folder, categories="ordinal", standardise=False, max_levels=8)
+    ordinal = settings(folder, categories="ordinal", max_levels=8)
     yield Data("table, names as places", *table(folder, "ordinal", 3, ["--config", ordinal]))
     yield Data("sparse", *sparse(folder, 3), kinds="some votes auto")
-    train, new, reading, feeds = array(folder, 3, width=7, name="plain")
+    train, new, reading, feeds = array(folder, 3, width=7, most=3.0, name="plain")
     reading = ["--config", settings(folder, standardise=False)]
     yield Data("from features", train, new, reading, feeds, export=["--from-features"])
 
