@@ -45,6 +45,8 @@ pub enum Verb {
     Predict(Box<crate::verbs::predict::PredictArgs>),
     /// Evaluate a run's models on labelled rows, with confidence intervals.
     Evaluate(Box<crate::verbs::evaluate::EvaluateArgs>),
+    /// Write a run's model as an ONNX file, for programs that know nothing of cmrm.
+    Export(crate::verbs::export::ExportArgs),
     /// Show a run's report as text, or write it as an HTML page and figures.
     Report(crate::verbs::report::ReportArgs),
     /// Search for settings by observed labels, and write the best ones for `fit --config`.

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Verb::Tune(args) => verbs::tune::run(*args, &terminal),
         Verb::Predict(args) => verbs::predict::run(&args, &terminal),
         Verb::Evaluate(args) => verbs::evaluate::run(&args, &terminal),
+        Verb::Export(args) => verbs::export::run(&args, &terminal),
         Verb::Report(args) => verbs::report::run(&args, &terminal),
         Verb::Review(args) => verbs::review::run(&args, &terminal),
         Verb::Completions(args) => verbs::shell::completions(&args, &terminal),

@@ -35,6 +35,8 @@ const CASES: &[(&str, &str)] = &[
     ("clean x.csv d.csv --labels y.csv --out OUT", "y.csv"),
     ("noise good.csv --label churned --kind binary-flip:0.2 --out OUT", "good.csv"),
     ("noise x.csv --labels y.csv --kind binary-flip:0.2 --out OUT", "y.csv"),
+    ("export run --onnx OUT", "run/model.safetensors"),
+    ("export run --onnx OUT", "good.csv"),
     ("report run --html OUT", "run/report.json"),
     ("report run --html OUT", "run/report.html"),
     ("review run --export OUT", "run/run.json"),

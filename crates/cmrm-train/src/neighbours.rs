@@ -95,6 +95,26 @@ impl Neighbours {
         self.classes
     }
 
+    /// How many of the nearest rows count.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The rows that may be near.
+    pub fn rows(&self) -> &OwnedRows<f32> {
+        &self.rows
+    }
+
+    /// Their labels.
+    pub fn labels(&self) -> &[u32] {
+        &self.labels
+    }
+
+    /// How much each counts; those that count nothing are nobody's neighbours.
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
     /// Probabilities, `[rows, classes]`.
     pub fn probabilities<'x>(&self, x: impl Into<Rows<'x, f32>>, stop: &Stop) -> Result<Vec<f32>> {
         self.probabilities_of(x.into(), stop)

@@ -6,6 +6,7 @@ pub mod data;
 #[cfg(feature = "embed")]
 pub mod embed;
 pub mod evaluate;
+pub mod export;
 pub mod fit;
 pub mod noise;
 pub mod predict;

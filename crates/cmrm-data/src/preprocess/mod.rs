@@ -77,6 +77,21 @@ impl Preprocess {
         self.columns.iter().any(|column| column.width() > 0 && column.text().is_none())
     }
 
+    /// Whether the training data had no column names; they are then called `x0`, `x1`, ….
+    pub fn is_unnamed(&self) -> bool {
+        self.unnamed
+    }
+
+    /// Columns of the training data besides label and row names.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// What each number of a sparse array is multiplied by; nothing for other data.
+    pub fn sparse_factors(&self) -> Option<Vec<f64>> {
+        self.sparse.as_ref().map(|sparse| sparse.factors(self.inputs))
+    }
+
     /// Number of features.
     pub fn width(&self) -> usize {
         match self.sparse {

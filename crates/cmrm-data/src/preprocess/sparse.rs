@@ -102,7 +102,7 @@ impl SparseFit {
 
 impl SparsePlan {
     /// What a number of each column is multiplied by.
-    fn factors(&self, width: usize) -> Vec<f64> {
+    pub(super) fn factors(&self, width: usize) -> Vec<f64> {
         let mut factors = match &self.columns {
             None => vec![self.factor; width],
             Some(Columns { columns, largest }) => {

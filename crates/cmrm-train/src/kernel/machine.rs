@@ -50,6 +50,31 @@ impl KernelMachine {
         self.classes
     }
 
+    /// What squared distances are multiplied by.
+    pub fn gamma(&self) -> f32 {
+        self.gamma
+    }
+
+    /// What scores are divided by.
+    pub fn temperature(&self) -> f32 {
+        self.temperature
+    }
+
+    /// The rows that others are compared with.
+    pub fn landmarks(&self) -> &OwnedRows<f32> {
+        &self.landmarks
+    }
+
+    /// What each landmark says of each class, `[landmarks, classes]`.
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
+    /// The score of each class far from all landmarks.
+    pub fn bias(&self) -> &[f32] {
+        &self.bias
+    }
+
     /// Probabilities, `[rows, classes]`.
     pub fn probabilities<'x>(&self, x: impl Into<Rows<'x, f32>>, stop: &Stop) -> Result<Vec<f32>> {
         self.probabilities_of(x.into(), stop)

@@ -5,7 +5,7 @@ use cmrm::Scalar;
 use super::layout::Layer;
 
 /// Norms below this count as this, so that a zero vector has the cosine 0 and no infinite gradient.
-const SMALLEST_NORM: f64 = 1e-12;
+pub const SMALLEST_NORM: f64 = 1e-12;
 
 /// One over the Euclidean norm.
 fn inverse_norm<T: Scalar>(vector: &[T]) -> T {

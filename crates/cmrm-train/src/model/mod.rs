@@ -15,5 +15,6 @@ mod network;
 mod sparse_layer;
 
 pub use config::{Head, Init, ModelConfig};
+pub use cosine::SMALLEST_NORM;
 pub use layout::{Layer, Layout};
 pub use network::{BLOCK_ROWS, Dropout, Network, Workspace};

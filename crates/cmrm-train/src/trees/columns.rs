@@ -8,9 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 
-/// A feature of a one-hot block counts as set above this.
-pub(super) const SET: f32 = 0.5;
-
 /// One column of a table as trees read it, and the features of the prepared matrix that hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -107,13 +104,16 @@ impl TreeColumns {
 }
 
 impl TreeColumn {
+    /// A feature of a one-hot block counts as set above this.
+    pub const SET: f32 = 0.5;
+
     /// The column's number or the index of its name in a row of features; NaN where it is missing.
     pub(crate) fn value(&self, row: &[f32]) -> f32 {
         match *self {
             TreeColumn::Number { missing: Some(flag), .. } if row[flag] != 0.0 => f32::NAN,
             TreeColumn::Number { at, .. } => row[at],
             TreeColumn::Names { at, levels } => {
-                let (mut level, mut most) = (f32::NAN, SET);
+                let (mut level, mut most) = (f32::NAN, TreeColumn::SET);
                 for (index, &feature) in row[at..at + levels].iter().enumerate() {
                     if feature > most {
                         (level, most) = (index as f32, feature);

@@ -41,6 +41,7 @@ mod sparse_columns;
 mod split;
 mod stored;
 mod tree;
+mod view;
 mod wide;
 
 pub use bins::Bins;
@@ -50,3 +51,4 @@ pub use codes::Codes;
 pub use columns::{TreeColumn, TreeColumns};
 pub use forest::{ColumnShare, Forest, ForestConfig, OutOfBag};
 pub use objective::{BoostingObjective, CrossEntropy, Enveloped};
+pub use view::{Names, Step, Test};

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use cmrm::{Rows, SparseMatrix};
 
-use super::columns::{SET, TreeColumn, TreeColumns};
+use super::columns::{TreeColumn, TreeColumns};
 use crate::error::Result;
 
 /// Bytes of codes that trees may take for every number that is kept; a code is a byte for every row and column.
@@ -60,9 +60,9 @@ impl TreeColumn {
                 values
             }
             TreeColumn::Names { at, levels } => {
-                let (mut values, mut most) = (vec![f32::NAN; rows], vec![SET; rows]);
+                let (mut values, mut most) = (vec![f32::NAN; rows], vec![TreeColumn::SET; rows]);
                 for level in 0..levels {
-                    for (row, value) in by_column.row(at + level).iter().filter(|(_, value)| *value > SET) {
+                    for (row, value) in by_column.row(at + level).iter().filter(|(_, value)| *value > TreeColumn::SET) {
                         if value > most[row] {
                             (values[row], most[row]) = (level as f32, value);
                         }

@@ -9,8 +9,6 @@ use crate::error::Result;
 
 /// Temperatures to choose from: below one, probabilities become surer.
 const TEMPERATURES: [f32; 6] = [0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
-/// Least probability whose logarithm is taken.
-const LEAST: f32 = 1e-6;
 /// Most of the probability that may be spread over all classes alike.
 const MOST_FLOOR: f64 = 0.95;
 /// Scores that differ by less are equal.
@@ -39,10 +37,23 @@ impl Default for Calibration {
 }
 
 impl Calibration {
+    /// Least probability whose logarithm is taken.
+    pub const LEAST: f32 = 1e-6;
+
+    /// What logarithms are divided by; at 1 no logarithm is taken.
+    pub fn temperature(&self) -> f32 {
+        self.temperature
+    }
+
+    /// The share of the probability that is spread over all classes alike.
+    pub fn floor(&self) -> f32 {
+        self.floor
+    }
+
     /// The one with the least Brier score of out-of-sample probabilities, `[rows, classes]`, by observed labels; of equals the
     /// one that comes first.
     pub fn fit(probabilities: &[f32], labels: &[u32], weights: Option<&[f32]>, classes: usize) -> Self {
-        let logarithms: Vec<f32> = probabilities.par_iter().map(|p| p.max(LEAST).ln()).collect();
+        let logarithms: Vec<f32> = probabilities.par_iter().map(|p| p.max(Calibration::LEAST).ln()).collect();
         let score = |&temperature: &f32| {
             let sums = Sums::of(&logarithms, temperature, labels, weights, classes);
             let floor = sums.best_floor();
@@ -64,7 +75,7 @@ impl Calibration {
         pulp::Arch::new().dispatch(|| {
             for row in probabilities.chunks_exact_mut(classes) {
                 if self.temperature != 1.0 {
-                    row.iter_mut().for_each(|p| *p = p.max(LEAST).ln() / self.temperature);
+                    row.iter_mut().for_each(|p| *p = p.max(Calibration::LEAST).ln() / self.temperature);
                     softmax(row);
                 }
                 row.iter_mut().for_each(|p| *p = scale * *p + spread);

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::matrix::Matrix;
 
 /// Least probability of a class before probabilities are sharpened.
-const LEAST: f64 = 1e-4;
+pub(super) const LEAST: f64 = 1e-4;
 /// Sharpness to choose from: exponents, a twelfth of the way from 0.4 to 3 apart by ratio.
 const SHARPNESSES: usize = 13;
 const LEAST_SHARP: f64 = 0.4;

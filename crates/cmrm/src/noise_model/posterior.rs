@@ -1,7 +1,7 @@
 //! What a model of the noise says of rows.
 
 use super::estimate::{NoiseModel, PlausibleNoise, spread};
-use super::likelihood::clean_row;
+use super::likelihood::{LEAST, clean_row};
 use crate::conformal::check_probabilities;
 use crate::error::{Result, check_labels, check_length};
 use crate::matrix::Matrix;
@@ -12,6 +12,9 @@ const SHARPNESS: [f64; 2] = [0.2, 4.0];
 const HALVINGS: usize = 30;
 
 impl NoiseModel {
+    /// Least probability of a true class before probabilities are sharpened.
+    pub const LEAST: f64 = LEAST;
+
     /// Probabilities of the true classes, from those of observed ones, `[rows, classes]`. Between two classes the order may change
     /// only where the pairs have rates of their own.
     pub fn clean_probabilities(&self, observed: Matrix<'_, f32>) -> Result<Vec<f32>> {
