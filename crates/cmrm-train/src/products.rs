@@ -6,7 +6,7 @@ use cmrm::error::check_length;
 use cmrm::{Matrix, OwnedRows, Rows, SparseRows};
 
 use crate::error::{Error, Result};
-use crate::matmul::{View, ViewMut, multiply};
+use crate::matmul::{View, ViewMut, multiply_alike};
 use crate::stored::TensorFile;
 
 /// Rows that many others are multiplied with.
@@ -44,7 +44,7 @@ impl<'a> Compared<'a> {
         out.clear();
         out.resize(asked * self.rows, 0.0);
         match &self.form {
-            Form::Dense(rows) => multiply(
+            Form::Dense(rows) => multiply_alike(
                 ViewMut::rows(out, asked, self.rows, self.rows),
                 View::rows(&dense_values(x), asked, inputs, inputs),
                 View::rows(rows.values(), self.rows, inputs, inputs).transposed(),

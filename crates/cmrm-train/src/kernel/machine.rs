@@ -6,7 +6,7 @@ use cmrm::{OwnedRows, Rows};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::matmul::{View, ViewMut, multiply};
+use crate::matmul::{View, ViewMut, multiply_alike};
 use crate::products::{Compared, put_rows, squares, take_rows};
 use crate::stop::Stop;
 use crate::stored::TensorFile;
@@ -67,7 +67,7 @@ impl KernelMachine {
             for row in out.chunks_exact_mut(self.classes) {
                 row.copy_from_slice(&self.bias);
             }
-            multiply(
+            multiply_alike(
                 ViewMut::rows(out, count, self.classes, self.classes),
                 View::rows(&kernel, count, landmarks.len(), landmarks.len()),
                 View::rows(&self.weights, landmarks.len(), self.classes, self.classes),

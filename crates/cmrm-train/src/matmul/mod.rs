@@ -101,6 +101,36 @@ pub fn multiply<T: Scalar>(out: ViewMut<'_, T>, a: View<'_, T>, b: View<'_, T>, 
     }
 }
 
+/// As [`multiply`], and each row comes out the same, bit for bit, whatever rows are beside it: a row that is predicted alone gets
+/// what it gets among others.
+pub fn multiply_alike<T: Scalar>(out: ViewMut<'_, T>, a: View<'_, T>, b: View<'_, T>, accumulate: bool) {
+    let enough = if a.columns <= UNDIVIDED { ENOUGH_ROWS } else { ENOUGH_ROWS_OF_LONG_SUMS };
+    let is_skinny = TypeId::of::<T>() == TypeId::of::<f32>() && Skinny::of(&out, &a, &b).is_some();
+    if out.rows == 0 || out.rows >= enough || is_skinny {
+        return multiply(out, a, b, accumulate);
+    }
+    let (rows, columns, inner) = (out.rows, out.columns, a.columns);
+    let mut more = vec![T::ZERO; enough * inner];
+    for (i, row) in more.chunks_exact_mut(inner.max(1)).take(rows).enumerate() {
+        for (k, number) in row.iter_mut().enumerate() {
+            *number = a.data[i * a.row_stride + k * a.column_stride];
+        }
+    }
+    let mut wider = vec![T::ZERO; enough * columns];
+    for (i, row) in wider.chunks_exact_mut(columns.max(1)).take(rows).enumerate() {
+        row.copy_from_slice(&out.data[i * out.row_stride..][..columns]);
+    }
+    multiply(
+        ViewMut::rows(&mut wider, enough, columns, columns),
+        View::rows(&more, enough, inner, inner),
+        b,
+        accumulate,
+    );
+    for (i, row) in wider.chunks_exact(columns.max(1)).take(rows).enumerate() {
+        out.data[i * out.row_stride..][..columns].copy_from_slice(row);
+    }
+}
+
 /// The two products of a layer with few outputs.
 #[derive(Clone, Copy)]
 enum Skinny {
@@ -114,7 +144,9 @@ impl Skinny {
     /// Which of them this is, if any.
     fn of<T>(out: &ViewMut<'_, T>, a: &View<'_, T>, b: &View<'_, T>) -> Option<Self> {
         use skinny::{FEWEST_FEATURES, MOST_OUTPUTS};
-        if a.column_stride == 1 && b.row_stride == 1 && out.columns <= MOST_OUTPUTS && a.columns >= FEWEST_FEATURES {
+        // A lone output is added up by the kernels in an order that depends on how many rows there are.
+        let few_outputs = out.columns <= MOST_OUTPUTS && a.columns >= FEWEST_FEATURES || out.columns == 1;
+        if a.column_stride == 1 && b.row_stride == 1 && few_outputs {
             Some(Skinny::Outputs)
         } else if a.row_stride == 1 && b.column_stride == 1 && out.rows <= MOST_OUTPUTS && b.columns >= FEWEST_FEATURES
         {
@@ -158,6 +190,12 @@ const COLUMNS_AS_IT_LIES: usize = 64;
 /// Longest sums that the kernels never divide. Left to themselves they divide longer ones by the sizes of result and caches,
 /// and the same sum would come out otherwise in a product of another width, or on another machine.
 const UNDIVIDED: usize = 512;
+
+/// Rows of a result from which on the kernels add up each of its numbers in the same order, however many rows there are; for
+/// fewer they have other ways. Found by trying, and tried in the tests.
+const ENOUGH_ROWS: usize = 8;
+/// The same where sums are longer than those that are never divided.
+const ENOUGH_ROWS_OF_LONG_SUMS: usize = 128;
 
 thread_local! {
     /// An operand that was turned.
@@ -384,6 +422,37 @@ mod tests {
                         let expected = if j >= features { 0.5 } else { sum + if accumulate { 0.5 } else { 0.0 } };
                         let found = f64::from(gradient[c * (features + pad) + j]);
                         assert!((found - expected).abs() < 1e-4, "{rows}×{outputs}×{features}: {found} {expected}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_comes_out_the_same_alone_and_in_company() {
+        let number = |i: usize| ((i * 7919) % 1000) as f32 / 500.0 - 1.0;
+        let all = 300;
+        let few = [(1, 1), (1, 4), (1, 31), (1, 700), (2, 2), (2, 30), (3, 4), (10, 8), (10, 64), (23, 31), (64, 50)];
+        let many = [(128, 784), (500, 50), (40, 1000), (26, 513), (256, 600), (300, 2000)];
+        for (outputs, inputs) in few.into_iter().chain(many) {
+            let x: Vec<f32> = (0..all * inputs).map(number).collect();
+            let w: Vec<f32> = (0..outputs * inputs).map(|i| number(i * 3 + 5)).collect();
+            for across in [true, false] {
+                let weights = match across {
+                    true => View::rows(&w, outputs, inputs, inputs).transposed(),
+                    false => View::rows(&w, inputs, outputs, outputs),
+                };
+                let product = |from: usize, rows: usize| {
+                    let mut out = vec![0.5f32; rows * outputs];
+                    let x = View::rows(&x[from * inputs..], rows, inputs, inputs);
+                    multiply_alike(ViewMut::rows(&mut out, rows, outputs, outputs), x, weights, true);
+                    out
+                };
+                let whole = product(0, all);
+                for rows in [1, 2, 3, 7, 8, 9, 33, 100, 127, 130] {
+                    for from in (0..all - rows).step_by(rows.max(all / 5)) {
+                        let same = product(from, rows) == whole[from * outputs..(from + rows) * outputs];
+                        assert!(same, "{rows} rows of {inputs} numbers, {outputs} outputs, across: {across}");
                     }
                 }
             }

@@ -7,7 +7,7 @@ use super::cosine::{normalise, weight_norms};
 use super::layout::Layout;
 use super::network::Dropout;
 use super::sparse_layer::{Weights, add_product};
-use crate::matmul::{View, ViewMut, multiply};
+use crate::matmul::{View, ViewMut, multiply_alike};
 use crate::stop::Stop;
 
 /// What the first layer reads. Sparse rows bring the weights in the form that the whole batch reads them in.
@@ -53,7 +53,7 @@ pub(super) fn forward_block<T: Scalar>(
                 Input::Dense(x) => {
                     let weights = View::rows(&parameters[layer.weights()], width, layer.inputs, layer.inputs);
                     let x = View::rows(x.values(), rows, layer.inputs, layer.inputs);
-                    multiply(ViewMut::rows(out, rows, width, width), x, weights.transposed(), layer.bias);
+                    multiply_alike(ViewMut::rows(out, rows, width, width), x, weights.transposed(), layer.bias);
                 }
                 Input::Sparse(x, weights) => add_product(out, width, x, weights),
             }
@@ -64,7 +64,7 @@ pub(super) fn forward_block<T: Scalar>(
                     View::rows(&parameters[layer.weights_of(copy)], layer.outputs, layer.inputs, layer.inputs);
                 let hidden = View::rows(&before[l - 1][copy * layer.inputs..], rows, layer.inputs, input_width);
                 let out = ViewMut::rows(&mut out[copy * layer.outputs..], rows, layer.outputs, width);
-                multiply(out, hidden, weights.transposed(), layer.bias);
+                multiply_alike(out, hidden, weights.transposed(), layer.bias);
             }
         }
         if l < last {
