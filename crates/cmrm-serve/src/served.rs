@@ -8,7 +8,7 @@ use cmrm::OwnedRows;
 use cmrm::conformal::SetPredictor;
 use cmrm_data::preprocess::{Note, Transformed};
 use cmrm_data::read::{Expected, ReadOptions, Usual};
-use cmrm_data::{Column, Features, LabelOptions, LabelledRows, MissingLabels};
+use cmrm_data::{Column, LabelOptions, LabelledRows, MissingLabels};
 use cmrm_run::{JudgedLabel, Model, Predictions, SetOptions};
 use cmrm_train::Stop;
 use serde_json::json;

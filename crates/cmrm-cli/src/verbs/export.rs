@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use cmrm_export::{Export, Exported, OPSETS, Port, to_onnx};
-use cmrm_run::{Fitted, Wanted};
+use cmrm_run::{Model, Wanted};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Result};
@@ -32,30 +32,31 @@ pub struct ExportArgs {
 
 pub fn run(args: &ExportArgs, terminal: &Terminal) -> Result<ExitCode> {
     let out = Outputs::default().reads_run(&args.run).file("--onnx", &args.onnx)?;
-    let fitted = Fitted::open(&args.run, args.arm.as_deref().map_or(Wanted::Chosen, Wanted::Named))?;
-    let (arm, model) = fitted.arms.first().ok_or_else(|| Failure::internal("the run has no arm"))?;
-    let (classes, preprocess) = (&fitted.info.classes, &fitted.preprocess);
+    let model = Model::open_arms(&args.run, args.arm.as_deref().map_or(Wanted::Chosen, Wanted::Named))?;
+    let info = model.info().ok_or_else(|| Failure::internal("a run without run.json"))?;
+    let (arm, classes, preprocess) = (model.chosen(), model.classes(), model.preprocess());
     let mut notes = vec![
         ("cmrm_version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ("fingerprint".to_owned(), fitted.info.fingerprint.clone()),
-        ("arm".to_owned(), arm.clone()),
+        ("fingerprint".to_owned(), info.fingerprint.clone()),
+        ("arm".to_owned(), arm.name().to_owned()),
         ("classes".to_owned(), json!(classes).to_string()),
     ];
     if args.from_features {
         notes.push(("features".to_owned(), json!(preprocess.feature_names()).to_string()));
     }
-    let export = Export { classes, preprocess, model, from_features: args.from_features };
+    let export = Export { classes, preprocess, model: arm.predictor(), from_features: args.from_features };
     let Exported { bytes, inputs, outputs } = to_onnx(export, &notes)?;
     out.write(&bytes)?;
     let object = json!({
-        "schema": "cmrm/export/1", "run": fitted.run.path(), "arm": arm, "onnx": out.path(), "bytes": bytes.len(),
+        "schema": "cmrm/export/1", "run": args.run, "arm": arm.name(), "onnx": out.path(), "bytes": bytes.len(),
         "inputs": ports(&inputs), "outputs": ports(&outputs),
         "opsets": OPSETS.iter().map(|(domain, version)| (*domain, *version)).collect::<std::collections::BTreeMap<_, _>>(),
         "version": env!("CARGO_PKG_VERSION"),
     });
     let text = format!(
-        "{}: the arm {arm}, {}\n  takes {}\n  gives {}\n",
+        "{}: the arm {}, {}\n  takes {}\n  gives {}\n",
         out.path().display(),
+        arm.name(),
         size(bytes.len()),
         in_words(&inputs),
         in_words(&outputs)
