@@ -67,7 +67,7 @@ fn tensor(column: &Column, kind: Kind) -> Tensor {
         _ => {
             assert_eq!(kind, Kind::Text);
             let texts: Vec<String> = rows.map(|row| column.text(row).unwrap_or_default().into_owned()).collect();
-            Tensor::from_shape(&shape, &texts).unwrap()
+            tract_onnx::prelude::tensor1(&texts).into_shape(&shape).unwrap()
         }
     }
 }
@@ -111,7 +111,7 @@ fn probabilities(path: &Path, inputs: &[Tensor]) -> (Vec<usize>, Vec<f32>) {
 fn labels(path: &Path, inputs: Vec<Tensor>) -> Vec<String> {
     use tract_onnx::prelude::*;
     let mut model = tract_onnx::onnx().model_for_path(path).unwrap();
-    model.set_output_names([LABEL]).unwrap();
+    model.select_outputs_by_name([LABEL]).unwrap();
     for (at, input) in inputs.iter().enumerate() {
         model.set_input_fact(at, InferenceFact::dt_shape(input.datum_type(), input.shape())).unwrap();
     }
