@@ -47,7 +47,8 @@ fn the_summary_says_what_the_file_takes_and_gives() {
 #[test]
 fn text_is_refused_by_its_columns_name_and_the_way_out_works() {
     let folder = tempfile::tempdir().unwrap();
-    let rows: String = (0..80).map(|i| format!("\"the {} row is {}\",{}\n", i * 7, i % 9, ["no", "yes"][i % 2])).collect();
+    let rows: String =
+        (0..80).map(|i| format!("\"the {} row is {}\",{}\n", i * 7, i % 9, ["no", "yes"][i % 2])).collect();
     fs::write(folder.path().join("notes.csv"), format!("note,churned\n{rows}")).unwrap();
     fit(folder.path(), "notes.csv", &["--model", "linear", "--type", "note=text"]);
     let said = refuse(folder.path(), &["export", "run", "--onnx", "model.onnx"]);

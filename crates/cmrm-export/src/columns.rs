@@ -12,8 +12,8 @@ use crate::numbers::{beside, cast, filled, missing, scaled, take};
 use crate::port::Kind;
 use crate::{FEATURES, LABEL, PROBABILITIES, dates, names};
 
-/// Names that the graph must not give to tensors of its own: those of inputs and outputs. Refuses columns whose names are no names of
-/// inputs, and columns that cannot be said.
+/// Names that the graph must not give to tensors of its own: those of inputs and outputs. Refuses columns whose names are
+/// no names of inputs, and columns that cannot be said.
 pub fn input_names(preprocess: &Preprocess, from_features: bool) -> Result<Vec<&str>> {
     let mut taken = vec![LABEL, PROBABILITIES, FEATURES];
     if from_features || is_array(preprocess) {
@@ -86,7 +86,9 @@ pub fn features(graph: &mut Graph, preprocess: &Preprocess) -> Result<Value> {
 
 /// A pipeline without names calls its columns by their places, unless someone edited it.
 fn not_there(plan: &ColumnPlan) -> Error {
-    Error::option("the preprocessing has no such place").in_column(&*plan.name).way_out("copy the run again, or fit again")
+    Error::option("the preprocessing has no such place")
+        .in_column(&*plan.name)
+        .way_out("copy the run again, or fit again")
 }
 
 /// Features of columns, and where they belong.

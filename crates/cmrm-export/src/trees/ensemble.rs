@@ -214,7 +214,8 @@ mod tests {
         let Ensemble { nodes, leaves, .. } = ensemble;
         let mut sums = [0.0; 3];
         for tree in 0..ensemble.trees {
-            let at = |node: i64| (0..nodes.tree.len()).find(|&at| (nodes.tree[at], nodes.node[at]) == (tree, node)).unwrap();
+            let at =
+                |node: i64| (0..nodes.tree.len()).find(|&at| (nodes.tree[at], nodes.node[at]) == (tree, node)).unwrap();
             // The first of a tree's nodes is its root.
             let mut place = nodes.tree.iter().position(|&other| other == tree).unwrap();
             while !nodes.is_leaf[place] {
@@ -222,7 +223,9 @@ mod tests {
                 let yes = if value.is_nan() { nodes.missing_is_yes[place] == 1 } else { value <= nodes.value[place] };
                 place = at(if yes { nodes.yes[place] } else { nodes.no[place] });
             }
-            for leaf in (0..leaves.tree.len()).filter(|&leaf| (leaves.tree[leaf], leaves.node[leaf]) == (tree, nodes.node[place])) {
+            for leaf in (0..leaves.tree.len())
+                .filter(|&leaf| (leaves.tree[leaf], leaves.node[leaf]) == (tree, nodes.node[place]))
+            {
                 sums[leaves.output[leaf] as usize] += leaves.weight[leaf];
             }
         }
