@@ -36,6 +36,9 @@ pub struct Block {
     pub labels: Option<Vec<Option<String>>>,
 }
 
+/// Looks at a piece of the data as it was read.
+pub type Watch<'a> = Box<dyn FnMut(&Input) -> Result<()> + 'a>;
+
 /// Data for a stored model.
 pub struct NewRows<'a> {
     preprocess: &'a Preprocess,
@@ -48,6 +51,7 @@ pub struct NewRows<'a> {
     pub labels_from: Option<String>,
     /// What to call the data.
     pub name: String,
+    watch: Option<Watch<'a>>,
     terminal: &'a Terminal,
     said: Vec<String>,
 }
@@ -101,7 +105,13 @@ impl<'a> NewRows<'a> {
             opened.chunks(block_rows(preprocess.width()))?
         };
         let name = data.to_owned();
-        Ok(NewRows { preprocess, chunks, separate, id_name: None, labels_from, name, terminal, said: Vec::new() })
+        let (id_name, watch, said) = (None, None, Vec::new());
+        Ok(NewRows { preprocess, chunks, separate, id_name, labels_from, name, watch, terminal, said })
+    }
+
+    /// Hands every piece of the data to `watch` too, before it becomes features.
+    pub fn watched(self, watch: Watch<'a>) -> Self {
+        NewRows { watch: Some(watch), ..self }
     }
 
     /// Hands the rows to `take`, [`block_rows`] at a time and the rest at the end, however the file is cut up itself: a
@@ -144,6 +154,9 @@ impl<'a> NewRows<'a> {
 
     fn add(&mut self, pending: &mut Block, chunk: Input) -> Result<()> {
         let transformed = self.preprocess.transform(&chunk.features).map_err(|error| error.in_file(&chunk.source))?;
+        if let Some(watch) = &mut self.watch {
+            watch(&chunk)?;
+        }
         for note in in_words(&transformed.notes) {
             // Every chunk has the same columns to remark on; once is enough.
             if !self.said.contains(&note) {
