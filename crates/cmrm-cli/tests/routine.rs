@@ -244,7 +244,10 @@ fn the_script_for_cron_speaks_up_when_something_is_new() {
     // The first audit is compared with the run, whose rows are others: its suspects are all new.
     let first = routine();
     assert_eq!(first.status.code(), Some(1), "{}", words(&first));
-    assert!(words(&first).contains("new suspects") && words(&first).contains("--fail-on new-suspects"));
+    assert!(
+        words(&first).contains("since run (rows matched by id): suspects: ")
+            && words(&first).contains("--fail-on new-suspects")
+    );
     let second = routine();
     assert_eq!((second.status.code(), words(&second)), (Some(0), String::new()));
     let sure = cells(&fs::read_dir(at("audits")).unwrap().next().unwrap().unwrap().path());
@@ -292,7 +295,7 @@ fn the_script_for_changes_stops_those_that_make_labels_wrong() {
     write_lines(&at("labels.csv"), customers.header(), &more);
     let worse = check(&[]);
     assert_eq!(worse.status.code(), Some(1), "{}", words(&worse));
-    assert!(words(&worse).contains("1 labels look wrong that did not before"), "{}", words(&worse));
+    assert!(words(&worse).contains("1 label looks wrong that did not before"), "{}", words(&worse));
     // Unless somebody has looked at it.
     fs::write(at("decisions.csv"), "row,action,id\n200,keep,c9000\n").unwrap();
     let cmrm = Path::new(env!("CARGO_BIN_EXE_cmrm")).parent().unwrap();

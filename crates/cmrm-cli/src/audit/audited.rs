@@ -12,7 +12,7 @@ use cmrm_run::summary::NoiseSummary;
 use cmrm_run::{Expected, WRONG_PROBABILITY, most_likely_wrong, no_better_than_chance};
 use serde_json::{Value, json};
 
-use super::new_data::AboutNewRows;
+use super::about_new_rows::AboutNewRows;
 use super::since::{Changes, STATUS, Status, fingerprint};
 use crate::data_file::tidy;
 use crate::failure::{Failure, Result};

@@ -1,6 +1,7 @@
 //! The ways to an audit: a run's own record, its models on new rows, cross-fitting, anyone's probabilities; and what has changed since
 //! an earlier one.
 
+mod about_new_rows;
 mod audited;
 mod folds;
 mod new_data;

@@ -5,13 +5,11 @@
 //! of the new labels are wrong ([`LabelNoise`]), since these need not be as noisy as those of the run. A run that has not undone its noise
 //! (a network, classes that weigh alike) has no such probabilities: there the base arm tells it, as of anyone's probabilities.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use cmrm::Matrix;
 use cmrm::audit::Evidence;
 use cmrm::noise_model::{LabelNoise, NoiseModel};
-use cmrm_data::files::text::printable_value;
 use cmrm_data::{Features, Input, LabelledRows, MissingLabels, row_digests};
 use cmrm_fit::Balance;
 use cmrm_run::names::SETTINGS;
@@ -19,6 +17,7 @@ use cmrm_run::summary::NoiseSummary;
 use cmrm_run::{BASE, Fitted, TrainingRows, Wanted};
 use cmrm_train::{Predictor, Stop};
 
+use super::about_new_rows::AboutNewRows;
 use super::sample::Sample;
 use super::trained_on::TrainedOn;
 use super::{Audited, Doubts, MOST_DOUBTED, used_columns};
@@ -29,9 +28,6 @@ use crate::known;
 use crate::labelled_rows::{LabelledData, extend_with};
 use crate::new_rows::Block;
 use crate::terminal::Terminal;
-
-/// Unknown labels that are named.
-const UNKNOWN: usize = 5;
 
 /// New rows to audit, and how.
 pub struct NewData<'a> {
@@ -46,69 +42,6 @@ pub struct NewData<'a> {
     pub columns: bool,
     /// Whether the columns will be compared with others.
     pub compared: bool,
-}
-
-/// What there is to say of new rows beside their audit.
-#[derive(Default)]
-pub struct AboutNewRows {
-    pub run: String,
-    /// Rows left out because they have no label.
-    pub unlabelled: usize,
-    /// Labels that the run does not know, and how many rows were left out because of them.
-    pub unknown: BTreeMap<String, usize>,
-    /// What each row holds, wherever it stands.
-    pub digests: Vec<u64>,
-    /// Rows that the run was trained on, as far as that was noticed.
-    pub trained_on: usize,
-    /// Share of wrong labels that the run found among its own rows, where the probabilities of being wrong rest on that.
-    pub noise_of_run: Option<f64>,
-    /// Some of the rows as they are in the data.
-    pub sample: Sample,
-}
-
-impl AboutNewRows {
-    /// What to hear before anything else, of so many rows.
-    pub fn warning(&self, rows: usize) -> Option<String> {
-        let (run, trained_on) = (&self.run, self.trained_on);
-        (trained_on > 0).then(|| {
-            format!(
-                "{run} was trained on {trained_on} of these {rows} rows: its models know their labels and doubt too few of them; \
-                 `cmrm audit {run}` judges the rows that it was trained on"
-            )
-        })
-    }
-
-    /// The object `new_rows` of `--json`.
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::json!({
-            "run": self.run, "unlabelled": self.unlabelled, "unknown_labels": self.unknown, "trained_on": self.trained_on,
-            "noise_rate_of_run": self.noise_of_run,
-        })
-    }
-
-    /// What was left out, and what the figures rest on.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        if self.unlabelled > 0 {
-            text += &format!("left out: {} rows without a label\n", self.unlabelled);
-        }
-        if !self.unknown.is_empty() {
-            let rows: usize = self.unknown.values().sum();
-            let named =
-                self.unknown.iter().take(UNKNOWN).map(|(label, rows)| format!("'{}' ({rows})", printable_value(label)));
-            let named = named.collect::<Vec<_>>().join(", ");
-            let more = if self.unknown.len() > UNKNOWN { ", …" } else { "" };
-            text += &format!("left out: {rows} rows with labels that the run does not know: {named}{more}\n");
-        }
-        if let Some(rate) = self.noise_of_run {
-            text += &format!(
-                "how likely each label is wrong assumes that as many are as in the run's own data, {:.1} %: fewer than 50 rows tell too \
-                 little of themselves\n",
-                100.0 * rate
-            );
-        }
-        text
-    }
 }
 
 /// Reads the rows block by block and judges their labels. What stays in memory are a few numbers a row, and its probabilities of the
@@ -163,6 +96,7 @@ pub fn from_new_data(new: &NewData<'_>, terminal: &Terminal) -> Result<Audited> 
         digests: places.iter().map(|&row| digests[row]).collect(),
         trained_on,
         noise_of_run: None,
+        too_many: false,
         sample,
     };
     judge.audited(new, about, data)
@@ -276,6 +210,7 @@ impl<'a> Judge<'a> {
         let told = evidence.is_some_and(|evidence| !evidence.tells_nothing());
         let as_in_run = self.of_run.filter(|_| told && estimated.is_none());
         about.noise_of_run = as_in_run.map(|noise| noise.rate);
+        about.too_many = self.said.is_none();
         let doubts = match as_in_run {
             Some(_) => Some(Doubts { noise: None, wrong_probability: self.as_in_run }),
             None => estimated,

@@ -49,7 +49,8 @@ impl FailOn {
         match self {
             FailOn::NewSuspects => {
                 let new = changes?.count(Status::New);
-                (new > 0).then(|| format!("{new} labels look wrong that did not before"))
+                let looks = if new == 1 { "label looks" } else { "labels look" };
+                (new > 0).then(|| format!("{new} {looks} wrong that did not before"))
             }
             FailOn::Drift => changes?.drift.found.then(|| "the rows differ from those of before".to_owned()),
             FailOn::NoiseAbove(share) => {

@@ -81,7 +81,8 @@ pub struct AuditArgs {
     /// drift, both with --since; noise-above:SHARE (the estimated share of wrong labels).
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// With NEWDATA: leave rows out whose label the run does not know, instead of refusing them.
+    /// With NEWDATA: leave rows out whose label the run does not know, instead of refusing them (--hold-out-unlabelled
+    /// does so with rows without one).
     #[arg(long, requires = "new_data")]
     pub hold_out_unknown: bool,
     /// Flag labels even if the model predicts them no better than chance.

@@ -37,7 +37,7 @@ fn values(then: &Column, now: &Column) -> Result<Option<Test>> {
                 return Ok(None);
             }
             let difference = compare_numbers(&one, &other)?;
-            Ok(test(difference, [one, other].map(|values| format!("median {}", short(median(values))))))
+            Ok(test(difference, [one, other].map(quartiles)))
         }
         (Values::Boolean(_) | Values::Categorical { .. }, _) => {
             let (mut names, mut known) = (Vec::new(), HashMap::new());
@@ -60,7 +60,7 @@ fn values(then: &Column, now: &Column) -> Result<Option<Test>> {
                 return Ok(None);
             }
             let difference = compare_counts(&one, &other)?;
-            Ok(test(difference, most_changed(&names, &one, &other)))
+            Ok(test(difference, most_grown(&names, &one, &other)))
         }
         _ => Ok(None),
     }
@@ -80,12 +80,12 @@ fn missing_cells(then: &Column, now: &Column) -> Result<Option<Test>> {
     Ok(Some(Test::new(Subject::MissingCells, Some(&then.name), difference, LEAST, share(one), share(other))))
 }
 
-/// The name whose share changed most, with its shares.
-pub fn most_changed(names: &[String], one: &[u64], other: &[u64]) -> [String; 2] {
+/// The name whose share grew most, with its shares.
+pub fn most_grown(names: &[String], one: &[u64], other: &[u64]) -> [String; 2] {
     let (n, m) = (one.iter().sum::<u64>() as f64, other.iter().sum::<u64>() as f64);
     let share = |at: usize| [one[at] as f64 / n, other[at] as f64 / m];
-    let change = |at: usize| (share(at)[0] - share(at)[1]).abs();
-    let Some(most) = (0..names.len()).reduce(|best, at| if change(at) > change(best) { at } else { best }) else {
+    let growth = |at: usize| share(at)[1] - share(at)[0];
+    let Some(most) = (0..names.len()).reduce(|best, at| if growth(at) > growth(best) { at } else { best }) else {
         return [String::new(), String::new()];
     };
     share(most).map(|share| format!("'{}' {}", names[most], percent(share)))
@@ -97,9 +97,10 @@ fn numbers(column: &Column) -> Vec<f64> {
     (0..values.len()).filter(is_there).map(|row| values[row]).collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    let middle = values.len() / 2;
-    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+fn quartiles(mut values: Vec<f64>) -> String {
+    values.sort_unstable_by(f64::total_cmp);
+    let [low, middle, high] = [1, 2, 3].map(|quarter| short(values[values.len() * quarter / 4]));
+    format!("quartiles {low}, {middle}, {high}")
 }
 
 /// Four digits, which are enough to see a change.
@@ -134,7 +135,7 @@ mod tests {
         let row = |row: usize| format!("{},{},2024-01-{:02},x\n", row % 50, plan(row, 2), 1 + row % 28);
         let then = columns((0..500).map(row));
         let later = |row: usize| {
-            let age = if row % 4 == 0 { String::new() } else { (row % 50 + 25).to_string() };
+            let age = if row.is_multiple_of(4) { String::new() } else { (row % 50 + 25).to_string() };
             format!("{age},{},2025-02-{:02},x\n", plan(row, 5), 1 + row % 28)
         };
         let now = columns((0..500).map(later));
@@ -147,7 +148,7 @@ mod tests {
         assert_eq!(
             about,
             [
-                (Subject::Values, "age", "median 25", "median 50"),
+                (Subject::Values, "age", "quartiles 12, 25, 37", "quartiles 37, 50, 62"),
                 (Subject::MissingCells, "age", "0 % missing", "25 % missing"),
                 (Subject::Values, "plan", "'gold' 20 %", "'gold' 50 %"),
             ]

@@ -6,7 +6,7 @@ use cmrm::drift::{Difference, RateEstimate, compare_counts, compare_rates, holm}
 use cmrm_data::files::text::printable_value;
 use serde::Serialize;
 
-use super::columns::most_changed;
+use super::columns::most_grown;
 use crate::failure::Result;
 
 /// The probability of any false alarm, among all tests of one audit.
@@ -146,7 +146,7 @@ pub fn classes(then: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> Res
     let counts = |of: &BTreeMap<String, u64>| names.iter().map(|name| of.get(name).copied().unwrap_or(0)).collect();
     let (one, other): (Vec<u64>, Vec<u64>) = (counts(then), counts(now));
     let difference = compare_counts(&one, &other)?;
-    let [before, after] = most_changed(&names, &one, &other);
+    let [before, after] = most_grown(&names, &one, &other);
     Ok(Test::new(Subject::Classes, None, difference, LEAST_OF_CLASSES, before, after))
 }
 
@@ -188,6 +188,6 @@ mod tests {
         let counts = |of: &[(&str, u64)]| of.iter().map(|&(name, count)| (name.to_owned(), count)).collect();
         let found = classes(&counts(&[("a", 50), ("b", 50)]), &counts(&[("b", 50), ("c", 50)])).unwrap();
         assert!((found.difference.distance - 0.5).abs() < 1e-12 && found.difference.p < 1e-6, "{found:?}");
-        assert_eq!((found.then.as_str(), found.now.as_str()), ("'a' 50 %", "'a' 0 %"));
+        assert_eq!((found.then.as_str(), found.now.as_str()), ("'c' 0 %", "'c' 50 %"));
     }
 }

@@ -9,7 +9,7 @@ impl Changes {
     pub fn text(&self) -> String {
         let count = |status| self.count(status);
         let mut text = format!(
-            "since {} ({}): {} new suspects, {} known, {} decided on, {} that are none any more\n",
+            "since {} ({}): suspects: {} new, {} known, {} decided on, {} gone\n",
             self.previous,
             self.matched_by.words(),
             count(Status::New),
