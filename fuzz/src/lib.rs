@@ -42,7 +42,7 @@ pub fn read_everyhow(format: Format, bytes: &[u8]) {
     if matches!(format, Format::Csv | Format::Json | Format::Parquet | Format::Arrow) {
         let labelled = ReadOptions { label: Some((-1).into()), ..plain };
         if let Ok(input) = read(&source, &labelled) {
-            let _ = input.encode_labels(&LabelOptions { missing: MissingLabels::HoldOut, classes: None });
+            let _ = input.encode_labels(&LabelOptions { missing: MissingLabels::HoldOut, ..LabelOptions::default() });
         }
     }
 }

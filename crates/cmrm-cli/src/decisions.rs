@@ -21,18 +21,18 @@ const CHANGED: &str = "cells were changed, or rows added, removed or reordered s
 const ACTIONS: [&str; 3] = ["keep", "relabel", "drop"];
 
 /// A line of the file.
-struct Decision {
+pub struct Decision {
     /// Its place in the file, from zero.
-    at: usize,
+    pub at: usize,
     /// The row's number, as written.
-    row: String,
-    action: Action,
+    pub row: String,
+    pub action: Action,
     /// The new label of a row to relabel.
-    label: String,
+    pub label: String,
     /// What it was decided on; empty where the file does not say.
-    given_label: String,
-    id: String,
-    fingerprint: String,
+    pub given_label: String,
+    pub id: String,
+    pub fingerprint: String,
 }
 
 /// What to do with the rows of a table.
@@ -125,41 +125,11 @@ struct DecisionFile<'a> {
 
 impl DecisionFile<'_> {
     fn decisions(&self) -> Result<Vec<Decision>> {
-        let cells = read_text(&source("the decisions", self.path)?)?;
-        let names = cells.names();
-        let needed = |name: &str| {
-            cells.column(name).ok_or_else(|| {
-                Failure::input(format!(
-                    "{}: no column '{name}'{}; a decision file has the columns row, action, label",
-                    self.path.display(),
-                    hint(name, &names)
-                ))
-            })
-        };
-        let (rows, ids) = (cells.column("row"), cells.column("id"));
-        // With ids, a file written by hand can do without row numbers.
-        let rows = if ids.is_some() && self.table.id.is_some() { rows } else { Some(needed("row")?) };
-        let actions = needed("action")?;
-        // Decisions that only keep and drop need no labels.
-        let [labels, given_labels, fingerprints] = ["label", "given_label", "fingerprint"].map(|n| cells.column(n));
-        let decision = |at: usize| {
-            let cell = |column: Option<&Column>| {
-                column.and_then(|column| column.text(at)).unwrap_or_default().trim().to_owned()
-            };
-            let name = cell(Some(actions));
-            let (action, label) = match Action::of(&name) {
-                Some(Action::Relabel) => (Action::Relabel, self.label(at, cell(labels))?),
-                Some(action @ (Action::Keep | Action::Drop)) => (action, String::new()),
-                _ => {
-                    let other = name;
-                    let what = format!("unknown action '{other}'{}; use keep, relabel or drop", hint(&other, &ACTIONS));
-                    return Err(self.bad(at, "action", what));
-                }
-            };
-            let (given_label, fingerprint) = (cell(given_labels), cell(fingerprints));
-            Ok(Decision { at, row: cell(rows), action, label, given_label, id: cell(ids), fingerprint })
-        };
-        (0..cells.rows()).map(decision).collect()
+        let mut decisions = read(self.path, self.table.id.is_some())?;
+        for decision in decisions.iter_mut().filter(|decision| decision.action == Action::Relabel) {
+            decision.label = self.label(decision.at, std::mem::take(&mut decision.label))?;
+        }
+        Ok(decisions)
     }
 
     /// The row of each decision, by its number.
@@ -263,13 +233,6 @@ impl DecisionFile<'_> {
     }
 
     fn label(&self, at: usize, label: String) -> Result<String> {
-        if label.is_empty() {
-            return Err(self.bad(
-                at,
-                "label",
-                "relabel needs a label, but the cell is empty or the column missing; fill it in",
-            ));
-        }
         let classes = self.rules.classes;
         if self.rules.new_labels || classes.contains(&label) {
             return Ok(label);
@@ -282,8 +245,53 @@ impl DecisionFile<'_> {
     }
 
     fn bad(&self, at: usize, column: &str, what: impl std::fmt::Display) -> Failure {
-        Failure::input(format!("{}: row {at}, column '{column}': {what}", self.path.display()))
+        bad(self.path, at, column, what)
     }
+}
+
+/// The lines of a file of decisions. Where rows are known by their ids, a file that has them can do without row numbers.
+pub fn read(path: &Path, by_id: bool) -> Result<Vec<Decision>> {
+    let cells = read_text(&source("the decisions", path)?)?;
+    let names = cells.names();
+    let needed = |name: &str| {
+        cells.column(name).ok_or_else(|| {
+            Failure::input(format!(
+                "{}: no column '{name}'{}; a decision file has the columns row, action, label",
+                path.display(),
+                hint(name, &names)
+            ))
+        })
+    };
+    let (rows, ids) = (cells.column("row"), cells.column("id"));
+    let rows = if ids.is_some() && by_id { rows } else { Some(needed("row")?) };
+    let actions = needed("action")?;
+    // Decisions that only keep and drop need no labels.
+    let [labels, given_labels, fingerprints] = ["label", "given_label", "fingerprint"].map(|n| cells.column(n));
+    let decision = |at: usize| {
+        let cell =
+            |column: Option<&Column>| column.and_then(|column| column.text(at)).unwrap_or_default().trim().to_owned();
+        let name = cell(Some(actions));
+        let (action, label) = match Action::of(&name) {
+            Some(Action::Relabel) => (Action::Relabel, cell(labels)),
+            Some(action @ (Action::Keep | Action::Drop)) => (action, String::new()),
+            _ => {
+                let other = name;
+                let what = format!("unknown action '{other}'{}; use keep, relabel or drop", hint(&other, &ACTIONS));
+                return Err(bad(path, at, "action", what));
+            }
+        };
+        if action == Action::Relabel && label.is_empty() {
+            let what = "relabel needs a label, but the cell is empty or the column missing; fill it in";
+            return Err(bad(path, at, "label", what));
+        }
+        let (given_label, fingerprint) = (cell(given_labels), cell(fingerprints));
+        Ok(Decision { at, row: cell(rows), action, label, given_label, id: cell(ids), fingerprint })
+    };
+    (0..cells.rows()).map(decision).collect()
+}
+
+fn bad(path: &Path, at: usize, column: &str, what: impl std::fmt::Display) -> Failure {
+    Failure::input(format!("{}: row {at}, column '{column}': {what}", path.display()))
 }
 
 fn ways_out(decision: &Decision, by_id: bool) -> String {

@@ -38,6 +38,9 @@ pub struct Block {
     pub labels: Option<Vec<Option<String>>>,
 }
 
+/// Looks at a piece of the data as it was read.
+pub type Watch<'a> = Box<dyn FnMut(&Input) -> Result<()> + 'a>;
+
 /// Data for a stored model.
 pub struct NewRows<'a> {
     model: &'a Model,
@@ -50,6 +53,7 @@ pub struct NewRows<'a> {
     pub labels_from: Option<String>,
     /// What to call the data.
     pub name: String,
+    watch: Option<Watch<'a>>,
     terminal: &'a Terminal,
     said: Vec<String>,
     /// Whether rows are handed on as they come.
@@ -107,8 +111,13 @@ impl<'a> NewRows<'a> {
 
     fn of(data: &str, chunks: Chunks, model: &'a Model, terminal: &'a Terminal) -> Self {
         let (name, said) = (data.to_owned(), Vec::new());
-        let (separate, id_name, labels_from, arriving) = (None, None, None, false);
-        NewRows { model, chunks, separate, id_name, labels_from, name, terminal, said, arriving }
+        let (separate, id_name, labels_from, watch, arriving) = (None, None, None, None, false);
+        NewRows { model, chunks, separate, id_name, labels_from, name, watch, terminal, said, arriving }
+    }
+
+    /// Hands every piece of the data to `watch` too, before it becomes features.
+    pub fn watched(self, watch: Watch<'a>) -> Self {
+        NewRows { watch: Some(watch), ..self }
     }
 
     /// Hands the rows to `take`, [`block_rows`] at a time and the rest at the end, however the file is cut up itself: a
@@ -159,6 +168,9 @@ impl<'a> NewRows<'a> {
     fn add(&mut self, pending: &mut Block, chunk: Input) -> Result<()> {
         let transformed =
             self.model.preprocess().transform(&chunk.features).map_err(|error| error.in_file(&chunk.source))?;
+        if let Some(watch) = &mut self.watch {
+            watch(&chunk)?;
+        }
         for note in in_words(&transformed.notes) {
             // Every chunk has the same columns to remark on; once is enough.
             if !self.said.contains(&note) {

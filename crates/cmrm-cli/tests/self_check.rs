@@ -63,7 +63,7 @@ fn the_data_of_a_table_is_read_again_where_it_is_now() {
     let refused = refuse(at, &["audit", "run", "--self-check", "--data", "table.csv"]);
     assert!(refused.contains("fingerprints differ"), "{refused}");
     let refused = refuse(at, &["audit", "run", "--data", "moved.csv"]);
-    assert!(refused.contains("--columns and --self-check"), "{refused}");
+    assert!(refused.contains("--columns, --self-check and --since"), "{refused}");
     let refused = refuse(at, &["audit", "run", "--self-check", "--data", "moved.csv", "--out", "moved.csv"]);
     assert!(refused.contains("the data file itself"), "{refused}");
     assert!(!at.join("run/self-check.json").exists());

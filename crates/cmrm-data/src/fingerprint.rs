@@ -84,37 +84,57 @@ impl Fingerprint {
     }
 
     fn of_numbers(features: impl Iterator<Item = f32>, width: usize, labels: &[u32], classes: &[String]) -> Self {
+        let mut rows = RowsSeen::new(labels.len(), width);
+        features.for_each(|value| rows.add_number(value.to_le_bytes()));
+        rows.finish(labels, classes)
+    }
+}
+
+/// [`Fingerprint::of`] dense rows that come one after the other.
+#[derive(Debug, Clone)]
+pub struct RowsSeen {
+    hash: Sha256,
+    block: Vec<u8>,
+}
+
+impl RowsSeen {
+    /// Of so many rows to come.
+    pub fn new(rows: usize, width: usize) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"cmrm data 1\0");
-        hash.update((labels.len() as u64).to_le_bytes());
+        hash.update((rows as u64).to_le_bytes());
         hash.update((width as u64).to_le_bytes());
-        let mut block = Vec::with_capacity(BLOCK);
-        for value in features {
-            block.extend_from_slice(&value.to_le_bytes());
-            if block.len() >= BLOCK {
-                hash.update(&block);
-                block.clear();
-            }
+        RowsSeen { hash, block: Vec::with_capacity(BLOCK) }
+    }
+
+    /// The features of the next rows.
+    pub fn add(&mut self, features: &[f32]) {
+        features.iter().for_each(|value| self.add_number(value.to_le_bytes()));
+    }
+
+    fn add_number(&mut self, bytes: [u8; 4]) {
+        self.block.extend_from_slice(&bytes);
+        if self.block.len() >= BLOCK {
+            self.hash.update(&self.block);
+            self.block.clear();
         }
-        for label in labels {
-            block.extend_from_slice(&label.to_le_bytes());
-            if block.len() >= BLOCK {
-                hash.update(&block);
-                block.clear();
-            }
-        }
-        hash.update(&block);
+    }
+
+    /// The fingerprint, once all rows were added; their labels are indices of the classes.
+    pub fn finish(mut self, labels: &[u32], classes: &[String]) -> Fingerprint {
+        labels.iter().for_each(|label| self.add_number(label.to_le_bytes()));
+        self.hash.update(&self.block);
         for class in classes {
             // The length keeps `["ab", "c"]` apart from `["a", "bc"]`.
-            hash.update((class.len() as u64).to_le_bytes());
-            hash.update(class.as_bytes());
+            self.hash.update((class.len() as u64).to_le_bytes());
+            self.hash.update(class.as_bytes());
         }
-        Fingerprint(hex(&hash.finalize()))
+        Fingerprint(hex(&self.hash.finalize()))
     }
 }
 
 /// What a missing cell counts as; no number or text is likely to.
-const MISSING: u64 = 0x6d69_7373_696e_6721;
+pub(crate) const MISSING: u64 = 0x6d69_7373_696e_6721;
 
 fn column_digest(column: &Column) -> u64 {
     let mut digest = 0;
@@ -199,17 +219,17 @@ fn text(text: &str, missing: &[String], settled: &Settled) -> u64 {
 }
 
 /// Both zeros are one number, and so is every NaN.
-fn number(value: f64) -> u64 {
+pub(crate) fn number(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }
 }
 
-fn boolean(value: bool) -> u64 {
+pub(crate) fn boolean(value: bool) -> u64 {
     number(f64::from(u8::from(value)))
 }
 
 /// One step of a multiplicative hash, an invertible one; the shift brings high bits down, where the next product needs
 /// them. Against chance, not against malice: whoever writes decisions could as well change the labels.
-fn mix(key: &mut u64, value: u64) {
+pub(crate) fn mix(key: &mut u64, value: u64) {
     *key = (*key ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     *key ^= *key >> 32;
 }
@@ -241,6 +261,9 @@ mod tests {
         );
         let bytes = Fingerprint::of_bytes(&[1, 2], 1, &data.labels, &data.classes);
         assert_eq!(bytes, Fingerprint::of(&data));
+        let mut seen = RowsSeen::new(2, 1);
+        [1.0, 2.0].iter().for_each(|&value| seen.add(&[value]));
+        assert_eq!(seen.finish(&data.labels, &data.classes), bytes);
         let change = |edit: fn(&mut Dataset)| {
             let mut other = data.clone();
             edit(&mut other);

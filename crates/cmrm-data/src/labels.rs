@@ -27,6 +27,8 @@ pub struct LabelOptions {
     pub missing: MissingLabels,
     /// The classes, if a model has fixed them; otherwise they are the labels that occur.
     pub classes: Option<Vec<String>>,
+    /// Whether a row whose label is none of these classes is kept aside; otherwise the data is refused.
+    pub hold_out_unknown: bool,
 }
 
 /// Class indices and the names that belong to them.
@@ -47,6 +49,8 @@ pub struct LabelledRows {
     pub rows: Vec<usize>,
     /// Positions of the rows without a label, in order; empty unless they are held out.
     pub unlabelled: Vec<usize>,
+    /// Positions of the rows whose label is none of the classes, in order; empty unless they are held out.
+    pub unknown: Vec<usize>,
 }
 
 impl LabelledRows {
@@ -89,6 +93,11 @@ impl LabelledRows {
                 _ => {}
             }
         }
+        let mut unknown = Vec::new();
+        if options.hold_out_unknown {
+            let known = |row: &usize| index_of_level[codes[*row] as usize].is_some();
+            (rows, unknown) = rows.into_iter().partition(known);
+        }
         let mut indices = Vec::with_capacity(rows.len());
         for &row in &rows {
             let level = codes[row] as usize;
@@ -101,7 +110,7 @@ impl LabelledRows {
                     .way_out("correct the label, or fit on data that has this class")
             })?);
         }
-        Ok(LabelledRows { labels: Labels { indices, classes }, rows, unlabelled })
+        Ok(LabelledRows { labels: Labels { indices, classes }, rows, unlabelled, unknown })
     }
 }
 
@@ -197,7 +206,7 @@ mod tests {
         let column = with_gap(&[Some("a"), None, Some("b"), None]);
         let error = LabelledRows::encode(&column, 100, &LabelOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with("row 101, column 'y': the label is missing"), "{error}");
-        let options = LabelOptions { missing: MissingLabels::HoldOut, classes: None };
+        let options = LabelOptions { missing: MissingLabels::HoldOut, ..LabelOptions::default() };
         let held = LabelledRows::encode(&column, 0, &options).unwrap();
         assert_eq!((held.rows, held.unlabelled, held.labels.indices), (vec![0, 2], vec![1, 3], vec![0, 1]));
     }
@@ -209,7 +218,12 @@ mod tests {
         assert!(error.starts_with("row 1, column 'y': the label is missing"), "{error}");
         let held = |classes: Option<&[&str]>| {
             let classes = classes.map(|classes| classes.iter().map(|class| class.to_string()).collect());
-            LabelledRows::encode(&column, 0, &LabelOptions { missing: MissingLabels::HoldOut, classes }).unwrap()
+            LabelledRows::encode(
+                &column,
+                0,
+                &LabelOptions { missing: MissingLabels::HoldOut, classes, ..LabelOptions::default() },
+            )
+            .unwrap()
         };
         assert_eq!(
             (held(None).unlabelled, held(None).labels.classes),
@@ -221,7 +235,7 @@ mod tests {
     #[test]
     fn numbers_beside_nan_keep_their_order() {
         let column = Column::categorical("y", &["10", "NaN", "9"]);
-        let options = LabelOptions { missing: MissingLabels::HoldOut, classes: None };
+        let options = LabelOptions { missing: MissingLabels::HoldOut, ..LabelOptions::default() };
         assert_eq!(LabelledRows::encode(&column, 0, &options).unwrap().labels.classes, ["9", "10"]);
     }
 
@@ -245,12 +259,25 @@ mod tests {
     fn one_class_none_and_an_unknown_one_are_refused() {
         let refuse = |column: &Column, classes: Option<&[&str]>| {
             let classes = classes.map(|classes| classes.iter().map(|class| class.to_string()).collect());
-            let options = LabelOptions { missing: MissingLabels::HoldOut, classes };
+            let options = LabelOptions { missing: MissingLabels::HoldOut, classes, ..LabelOptions::default() };
             LabelledRows::encode(column, 0, &options).unwrap_err().to_string()
         };
         assert!(refuse(&with_gap(&[Some("a"), Some("a")]), None).contains("every label is 'a'"));
         assert!(refuse(&with_gap(&[None, None]), None).contains("the label column is empty"));
         let unknown = refuse(&with_gap(&[Some("cat"), Some("dgo")]), Some(&["cat", "dog"]));
         assert!(unknown.contains("row 1") && unknown.contains("did you mean 'dog'?"), "{unknown}");
+    }
+
+    #[test]
+    fn unknown_labels_are_held_out_if_wanted() {
+        let column = with_gap(&[Some("cat"), Some("cow"), None, Some("dog"), Some("cow")]);
+        let classes = Some(vec!["cat".to_owned(), "dog".to_owned()]);
+        let options = LabelOptions { classes, hold_out_unknown: true, ..LabelOptions::default() };
+        let error = LabelledRows::encode(&column, 0, &options).unwrap_err().to_string();
+        assert!(error.starts_with("row 2, column 'y': the label is missing"), "{error}");
+        let options = LabelOptions { missing: MissingLabels::HoldOut, ..options };
+        let found = LabelledRows::encode(&column, 0, &options).unwrap();
+        assert_eq!((found.rows, found.unlabelled, found.unknown), (vec![0, 3], vec![2], vec![1, 4]));
+        assert_eq!(found.labels.indices, [0, 1]);
     }
 }

@@ -20,12 +20,14 @@ mod label_doubts;
 mod labels;
 pub mod preprocess;
 pub mod read;
+mod row_digests;
 pub mod secret;
 pub mod table;
 pub mod write;
 
 pub use dataset::{Array, Dataset, Features, ImageShape, Input, SparseArray};
 pub use error::{Error, Place, Problem, Result};
-pub use fingerprint::Fingerprint;
+pub use fingerprint::{Fingerprint, RowsSeen};
 pub use labels::{LabelOptions, LabelledRows, Labels, MissingLabels};
+pub use row_digests::row_digests;
 pub use table::{Column, ColumnRef, Kind, Override, Table};

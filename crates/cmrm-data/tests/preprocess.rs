@@ -336,7 +336,7 @@ fn format_one_stays_readable() {
 #[test]
 fn unlabelled_rows_are_left_out_of_the_data_set() {
     let data = read_csv("a,y\n1,p\n2,\n3,q\n", &labelled("y")).unwrap();
-    let options = LabelOptions { missing: MissingLabels::HoldOut, classes: None };
+    let options = LabelOptions { missing: MissingLabels::HoldOut, ..LabelOptions::default() };
     let labels = data.encode_labels(&options).unwrap();
     let (pipeline, _) = Preprocess::fit(&data.features, &labels.rows, &plain()).unwrap();
     let (set, _) = pipeline.dataset(&data, &labels).unwrap();

@@ -72,7 +72,7 @@ impl Prepared {
         let Arranged { input, places, weights } = arrange(config, loaded)?;
         stop.check()?;
         let labelled = encode_labels(config, &input, loaded.classes.as_ref())?;
-        let LabelledRows { labels, rows, unlabelled } = &labelled;
+        let LabelledRows { labels, rows, unlabelled, .. } = &labelled;
         let test_share = config.test_share(loaded.test.is_some());
         let split = draw(&labels.indices, &labels.classes, test_share, config.validation_share(), config.seed)
             .map_err(|error| error.in_data(&loaded.train.source))?;
@@ -117,7 +117,7 @@ impl Prepared {
         };
         if let Some(input) = &loaded.test {
             let classes = &prepared.train.data.classes;
-            let known = LabelOptions { missing: MissingLabels::Refuse, classes: Some(classes.clone()) };
+            let known = LabelOptions { classes: Some(classes.clone()), ..LabelOptions::default() };
             let test = prepared.preprocess.dataset(input, &input.encode_labels(&known)?)?.0;
             prepared.test = Some((test, Labels::Test));
         }
@@ -193,12 +193,12 @@ impl Prepared {
 /// The labels of the rows as class indices; rows without one are held out if the settings say so.
 pub(crate) fn encode_labels(config: &FitConfig, input: &Input, classes: Option<&Vec<String>>) -> Result<LabelledRows> {
     let missing = if config.hold_out_unlabelled { MissingLabels::HoldOut } else { MissingLabels::Refuse };
-    Ok(input.encode_labels(&LabelOptions { missing, classes: classes.cloned() })?)
+    Ok(input.encode_labels(&LabelOptions { missing, classes: classes.cloned(), ..LabelOptions::default() })?)
 }
 
 /// The correct labels of all rows, for data sets that have them.
 pub(crate) fn known_labels(loaded: &Loaded, classes: &[String]) -> Result<Option<Vec<u32>>> {
-    let options = LabelOptions { missing: MissingLabels::Refuse, classes: Some(classes.to_vec()) };
+    let options = LabelOptions { classes: Some(classes.to_vec()), ..LabelOptions::default() };
     let encode = |column| Ok(LabelledRows::encode(column, 0, &options)?.labels.indices);
     loaded.clean.as_ref().map(encode).transpose()
 }

@@ -79,25 +79,35 @@ impl TrainingRows {
         base: Matrix<'_, f32>,
         weight: Vec<f32>,
     ) -> Self {
+        let rows = TrainingRows { classes: train.classes.clone(), ..TrainingRows::default() };
+        rows.with_judged(&train.rows, &train.labels, probabilities, base, weight)
+    }
+
+    /// Adds rows with their labels, of which models that have not seen them say `probabilities`, `[rows, classes]`, and the base arm's
+    /// say `base`.
+    pub fn with_judged(
+        mut self,
+        rows: &[u64],
+        labels: &[u32],
+        probabilities: Matrix<'_, f32>,
+        base: Matrix<'_, f32>,
+        weight: Vec<f32>,
+    ) -> Self {
         let rival = |(row, label): (&[f32], usize)| strongest_other(row, label).unwrap_or(label);
         let margin_of = |(row, label): (&[f32], usize)| row[label] - row[rival((row, label))];
-        let said = || probabilities.iter_rows().zip(&train.labels).map(|(row, &label)| (row, label as usize));
-        let first = || base.iter_rows().zip(&train.labels).map(|(row, &label)| (row, label as usize));
-        let margin: Vec<f32> = said().map(margin_of).collect();
-        TrainingRows {
-            rows: train.rows.clone(),
-            classes: train.classes.clone(),
-            labels: train.labels.clone(),
-            rival: said().map(|of| rival(of) as u32).collect(),
-            mean_margin: margin.clone(),
-            margin,
-            mean_weight: weight.clone(),
-            weight,
-            confidence: said().map(|(row, label)| row[label]).collect(),
-            base_confidence: first().map(|(row, label)| row[label]).collect(),
-            base_margin: first().map(margin_of).collect(),
-            ..TrainingRows::default()
-        }
+        let said = || probabilities.iter_rows().zip(labels).map(|(row, &label)| (row, label as usize));
+        let first = || base.iter_rows().zip(labels).map(|(row, &label)| (row, label as usize));
+        self.rows.extend(rows);
+        self.labels.extend(labels);
+        self.rival.extend(said().map(|of| rival(of) as u32));
+        self.margin.extend(said().map(margin_of));
+        self.mean_margin.extend(said().map(margin_of));
+        self.mean_weight.extend(&weight);
+        self.weight.extend(weight);
+        self.confidence.extend(said().map(|(row, label)| row[label]));
+        self.base_confidence.extend(first().map(|(row, label)| row[label]));
+        self.base_margin.extend(first().map(margin_of));
+        self
     }
 
     /// Number of rows.

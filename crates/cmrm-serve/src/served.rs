@@ -113,7 +113,8 @@ impl Served {
     }
 
     fn encoded(&self, labels: &Column, rows: usize) -> Result<Vec<Option<u32>>, Refusal> {
-        let options = LabelOptions { missing: MissingLabels::HoldOut, classes: Some(self.classes().to_vec()) };
+        let classes = Some(self.classes().to_vec());
+        let options = LabelOptions { missing: MissingLabels::HoldOut, classes, ..LabelOptions::default() };
         let known = LabelledRows::encode(labels, 0, &options).map_err(|error| error.in_file(asked::NAME))?;
         let mut classes = vec![None; rows];
         for (&row, &class) in known.rows.iter().zip(&known.labels.indices) {

@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod conformal;
 pub mod criterion;
+pub mod drift;
 pub mod envelope;
 pub mod error;
 pub mod loss;

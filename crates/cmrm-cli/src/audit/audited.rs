@@ -12,10 +12,14 @@ use cmrm_run::summary::NoiseSummary;
 use cmrm_run::{Expected, WRONG_PROBABILITY, most_likely_wrong, no_better_than_chance};
 use serde_json::{Value, json};
 
+use super::about_new_rows::AboutNewRows;
+use super::since::{Changes, STATUS, Status, fingerprint};
 use crate::data_file::tidy;
 use crate::failure::{Failure, Result};
 use crate::verbs::audit::AuditArgs;
 
+/// The column of what a row holds, where nothing else names it.
+pub const ROW_FINGERPRINT: &str = "row_fingerprint";
 /// Pairs of labels named on a terminal.
 const PAIRS: usize = 10;
 
@@ -43,12 +47,14 @@ pub struct Audited {
     pub source: PathBuf,
     /// What out-of-sample models tell of the labels, where there are such.
     pub evidence: Option<Evidence>,
+    /// More of rows that are new to the run.
+    pub new_rows: Option<AboutNewRows>,
 }
 
 /// How likely labels are wrong, where each row was judged by models that had not seen it.
 pub struct Doubts {
-    /// How many are.
-    pub noise: NoiseSummary,
+    /// How many are, where these labels tell it.
+    pub noise: Option<NoiseSummary>,
     /// How likely each is.
     pub wrong_probability: Vec<f32>,
 }
@@ -62,7 +68,7 @@ impl Doubts {
     ) -> cmrm_fit::Result<Option<Self>> {
         let Some(noise) = Noise::estimate(probabilities, labels, balance)? else { return Ok(None) };
         let wrong_probability = noise.wrong_probabilities(probabilities, labels)?;
-        Ok(Some(Doubts { noise: (&noise.estimate.likeliest).into(), wrong_probability }))
+        Ok(Some(Doubts { noise: Some((&noise.estimate.likeliest).into()), wrong_probability }))
     }
 }
 
@@ -97,8 +103,13 @@ impl Audited {
         self.evidence.is_some_and(|evidence| evidence.tells_nothing())
     }
 
-    /// A word on a model that tells nothing of the labels.
+    /// A word on rows that the models have seen, and on a model that tells nothing of the labels.
     fn warning(&self, flag_anyway: bool) -> Option<String> {
+        let known = self.new_rows.as_ref().and_then(|about| about.warning(self.rows.len()));
+        known.or_else(|| self.tells_nothing_in_words(flag_anyway))
+    }
+
+    fn tells_nothing_in_words(&self, flag_anyway: bool) -> Option<String> {
         let evidence = self.evidence.filter(|_| self.tells_nothing())?;
         let flags = match flag_anyway {
             true => "so its flags mean little",
@@ -112,12 +123,18 @@ impl Audited {
         if self.rows.is_empty() { 0.0 } else { self.audit.issue_count() as f64 / self.rows.len() as f64 }
     }
 
-    fn name(&self, class: u32) -> &str {
+    /// The id of each row, or its file where each is one; else nothing.
+    pub fn names(&self) -> &[String] {
+        if self.ids.is_empty() { &self.files } else { &self.ids }
+    }
+
+    /// Name of a class.
+    pub fn name(&self, class: u32) -> &str {
         &self.classes[class as usize]
     }
 
-    /// All rows, most suspicious first.
-    pub fn table(&self) -> Result<Table> {
+    /// All rows, most suspicious first, and what has become of each since an earlier audit.
+    pub fn table(&self, changes: Option<&Changes>) -> Result<Table> {
         let order = || self.audit.order.iter().map(|&at| at as usize);
         let names = |labels: &[u32]| order().map(|at| self.name(labels[at])).collect::<Vec<_>>();
         let numbers = |values: &[f32]| order().map(|at| tidy(values[at])).collect::<Vec<f64>>();
@@ -142,6 +159,14 @@ impl Audited {
         if let Some(doubts) = &self.doubts {
             columns.push(Column::numeric(WRONG_PROBABILITY, numbers(&doubts.wrong_probability)));
         }
+        if let Some(changes) = changes {
+            let status = order().map(|at| changes.status[at].map_or("", Status::name)).collect::<Vec<_>>();
+            columns.push(Column::categorical(STATUS, &status));
+        }
+        if let Some(about) = self.new_rows.as_ref().filter(|_| self.ids.is_empty()) {
+            let cells = order().map(|at| fingerprint(about.digests[at])).collect::<Vec<_>>();
+            columns.push(Column::categorical(ROW_FINGERPRINT, &cells));
+        }
         columns.push(Column::numeric("rank", (0..self.rows.len()).map(|rank| rank as f64).collect()));
         let data = self.data.as_ref().map(|data| data.gather(&order().collect::<Vec<_>>())).transpose()?;
         for column in data.iter().flat_map(Table::columns) {
@@ -164,8 +189,9 @@ impl Audited {
         }
     }
 
-    fn estimated(&self) -> Option<&NoiseSummary> {
-        self.doubts.as_ref().map(|doubts| &doubts.noise).or(self.noise.as_ref())
+    /// How many labels are wrong, where it was estimated.
+    pub fn estimated(&self) -> Option<&NoiseSummary> {
+        self.doubts.as_ref().and_then(|doubts| doubts.noise.as_ref()).or(self.noise.as_ref())
     }
 
     /// Precision and recall that the flags should have.
@@ -182,14 +208,19 @@ impl Audited {
         Some((share(self.audit.issue_count()), share(wrong.iter().filter(|&&wrong| wrong).count())))
     }
 
+    /// The suspects to show, most suspicious first: those that are new, where there is an earlier audit.
+    fn shown(&self, args: &AuditArgs, changes: Option<&Changes>) -> Vec<usize> {
+        let is_shown = |at: &usize| changes.is_none_or(|changes| changes.status[*at] == Some(Status::New));
+        self.audit.issues().map(|at| at as usize).filter(is_shown).take(args.top).collect()
+    }
+
     /// The object of `--json`.
-    pub fn json(&self, args: &AuditArgs, failed: bool) -> Value {
+    pub fn json(&self, args: &AuditArgs, changes: Option<&Changes>, failed_on: &[String]) -> Value {
         let (rate, basis) = self.noise();
         let pairs: Vec<Value> = self.audit.suggestions.most_frequent().into_iter().map(|(given, suggested, count)| {
             json!({ "given_label": self.name(given), "suggested_label": self.name(suggested), "count": count })
         }).collect();
-        let top: Vec<Value> = self.audit.issues().take(args.top).map(|at| {
-            let at = at as usize;
+        let top: Vec<Value> = self.shown(args, changes).into_iter().map(|at| {
             let mut row = json!({
                 "row": self.rows[at], "is_label_issue": true, "label_score": tidy(self.audit.label_score[at]),
                 "given_label": self.name(self.labels[at]), "predicted_label": self.name(self.audit.predicted_label[at]),
@@ -210,17 +241,25 @@ impl Audited {
             row
         }).collect();
         let known = self.precision_and_recall();
-        json!({
+        let mut object = json!({
             "schema": "cmrm/audit/1", "source": self.source, "rows": self.rows.len(), "classes": self.classes,
             "issues": self.audit.issue_count(), "share": self.share(), "noise_rate": rate, "noise_rate_from": basis,
             "noise_rate_interval": self.estimated().map(|noise| noise.interval), "wanted_precision": args.precision, "expected": self.expected(),
             "precision": known.and_then(|known| known.0), "recall": known.and_then(|known| known.1),
-            "warning": self.warning(args.flag_anyway), "pairs": pairs, "top": top, "out": args.out, "fail_above": args.fail_above, "failed": failed,
-        })
+            "warning": self.warning(args.flag_anyway), "pairs": pairs, "top": top, "out": args.out, "fail_above": args.fail_above,
+            "fail_on": args.fail_on.iter().map(|rule| rule.name()).collect::<Vec<_>>(), "failed": !failed_on.is_empty(), "failed_on": failed_on,
+        });
+        if let Some(about) = &self.new_rows {
+            object["new_rows"] = about.json();
+        }
+        if let Some(changes) = changes {
+            object["since"] = changes.json();
+        }
+        object
     }
 
     /// For people.
-    pub fn text(&self, args: &AuditArgs) -> String {
+    pub fn text(&self, args: &AuditArgs, changes: Option<&Changes>) -> String {
         let shown = |class: u32| printable_value(self.name(class));
         // Without a confident joint the estimate is the share itself, which needs no second number.
         // One of a model that tells nothing means nothing.
@@ -246,6 +285,12 @@ impl Audited {
                 100.0 * recall
             );
         }
+        if let Some(about) = &self.new_rows {
+            text += &about.text();
+        }
+        if let Some(changes) = changes {
+            text += &changes.text();
+        }
         if let Some((Some(precision), Some(recall))) = self.precision_and_recall() {
             text += &format!(
                 "checked against known labels: precision {:.1} %, recall {:.1} %\n",
@@ -253,7 +298,7 @@ impl Audited {
                 100.0 * recall
             );
         }
-        let top: Vec<usize> = self.audit.issues().take(args.top).map(|at| at as usize).collect();
+        let top = self.shown(args, changes);
         if !top.is_empty() {
             text += &format!(
                 "\n{:>6} {:>9}  {:<16} {:<16} {:>7} {:>7}\n",

@@ -86,6 +86,7 @@ pub fn from_folds(folds: &Folds<'_>, options: &AuditOptions, terminal: &Terminal
         wrong: cross_fit.known_wrong()?,
         source: config.data.clone().into(),
         evidence: Some(evidence),
+        new_rows: None,
     })
 }
 

@@ -9,12 +9,9 @@ use cmrm_data::table::Values;
 use cmrm_data::{Array, Column, Features, LabelOptions, LabelledRows};
 use cmrm_fit::Balance;
 
-use super::{Audited, Doubts};
+use super::{Audited, Doubts, MOST_DOUBTED};
 use crate::failure::{Failure, Result};
 use crate::sources::source;
-
-/// Largest table of probabilities whose labels are doubted one by one.
-const MOST_DOUBTED: usize = 20_000_000;
 
 /// From anyone's probabilities.
 pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOptions) -> Result<Audited> {
@@ -53,6 +50,7 @@ pub fn from_probabilities(path: &Path, labels_path: &Path, options: &AuditOption
         wrong: None,
         source: path.to_owned(),
         evidence: None,
+        new_rows: None,
     })
 }
 

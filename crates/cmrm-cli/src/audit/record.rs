@@ -22,7 +22,23 @@ pub fn from_run(path: &Path) -> Result<Audited> {
     // Where no row is doubted by it, the summary is not missed.
     let noise =
         if estimated { run.read_summary()?.noise } else { run.read_summary().ok().and_then(|found| found.noise) };
-    let doubts = noise.filter(|_| estimated).map(|noise| Doubts { noise, wrong_probability });
+    let doubts = noise.filter(|_| estimated).map(|noise| Doubts { noise: Some(noise), wrong_probability });
     let source = path.to_owned();
-    Ok(Audited { audit, rows, ids, files, labels, classes, more, doubts, noise, data: None, wrong, source, evidence })
+    let (data, new_rows) = (None, None);
+    Ok(Audited {
+        audit,
+        rows,
+        ids,
+        files,
+        labels,
+        classes,
+        more,
+        doubts,
+        noise,
+        data,
+        wrong,
+        source,
+        evidence,
+        new_rows,
+    })
 }

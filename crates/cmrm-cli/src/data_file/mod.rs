@@ -153,7 +153,8 @@ impl DataFile {
 
     /// Labels as class indices; rows without one are left aside.
     pub fn encode(&self) -> Result<LabelledRows> {
-        let options = LabelOptions { missing: MissingLabels::HoldOut, classes: self.classes.clone() };
+        let options =
+            LabelOptions { missing: MissingLabels::HoldOut, classes: self.classes.clone(), ..LabelOptions::default() };
         LabelledRows::encode(&self.labels, 0, &options).map_err(|error| error.in_file(&self.source).into())
     }
 

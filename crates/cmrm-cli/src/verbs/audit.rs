@@ -1,4 +1,4 @@
-//! `cmrm audit`: the labels that look wrong, most suspicious first.
+//! `cmrm audit`: the labels that look wrong, most suspicious first, and what has changed since an earlier audit.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,7 +11,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::args::{ModelArgs, ReadArgs};
-use crate::audit::{Audited, Folds, SelfChecking, from_folds, from_probabilities, from_run};
+use crate::audit::{
+    Audited, Changes, FailOn, Folds, NewData, SelfChecking, Since, from_folds, from_new_data, from_probabilities,
+    from_run, no_columns,
+};
 use crate::config;
 use crate::failure::{FINDINGS, Failure, Result};
 use crate::outputs::{OutFile, Outputs};
@@ -24,6 +27,10 @@ pub struct AuditArgs {
     /// Folder of a run; with --folds, a data file, folder or quoted pattern of files, `-` for standard input, or data set.
     #[arg(value_name = "RUN|DATA", required_unless_present = "pred_probs", conflicts_with = "pred_probs")]
     pub of: Option<String>,
+    /// New rows to audit with the run's models, which have not seen them: a file, folder, or quoted pattern of files, `-` for
+    /// standard input, or data set. How they are read is taken from the run; flags override it.
+    #[arg(value_name = "NEWDATA", conflicts_with_all = ["folds", "pred_probs", "self_check"])]
+    pub new_data: Option<String>,
     /// Cross-fit: judge every row by a model trained on the other K-1 folds.
     #[arg(long, value_name = "K", requires = "of")]
     pub folds: Option<usize>,
@@ -42,6 +49,15 @@ pub struct AuditArgs {
     /// Write all rows, most suspicious first, to a .csv, .tsv or .parquet file.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Say what is new since an earlier audit: suspects that were none, suspects that are gone, and whether the share of wrong labels, the
+    /// classes or the columns have drifted. PREVIOUS is the --out file of that audit, or the folder of a run. Rows are matched by id, else by
+    /// content; what was decided on is not shown again.
+    #[arg(long, value_name = "PREVIOUS", requires = "of", conflicts_with_all = ["folds", "pred_probs"])]
+    pub since: Option<PathBuf>,
+    /// With --since: decisions on suspects, a file as `cmrm clean` takes it; row numbers are those of the earlier audit. Decisions of
+    /// `cmrm review` are found in the run's folder.
+    #[arg(long, value_name = "FILE", requires = "since")]
+    pub decisions: Option<PathBuf>,
     /// Add the data's own columns to --out, for an audit of a run on a table.
     #[arg(long, requires = "out", conflicts_with_all = ["folds", "pred_probs"])]
     pub columns: bool,
@@ -49,7 +65,7 @@ pub struct AuditArgs {
     /// goes into the run's report too. For runs of auto, forest, boosting and kernel.
     #[arg(long)]
     pub self_check: bool,
-    /// With --columns or --self-check: where the run's data is now, if it has moved.
+    /// With --columns, --self-check or --since: where the run's data is now, if it has moved.
     #[arg(long, value_name = "FILE|NAME")]
     pub data: Option<String>,
     /// Number of suspects to show.
@@ -61,6 +77,14 @@ pub struct AuditArgs {
     /// Exit with code 1 if the share of suspects exceeds this.
     #[arg(long, value_name = "SHARE")]
     pub fail_above: Option<f64>,
+    /// Exit with code 1 by rules, separated by commas: new-suspects (some look wrong that did not before and were not decided on) and
+    /// drift, both with --since; noise-above:SHARE (the estimated share of wrong labels).
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
+    /// With NEWDATA: leave rows out whose label the run does not know, instead of refusing them (--hold-out-unlabelled
+    /// does so with rows without one).
+    #[arg(long, requires = "new_data")]
+    pub hold_out_unknown: bool,
     /// Flag labels even if the model predicts them no better than chance.
     #[arg(long)]
     pub flag_anyway: bool,
@@ -88,9 +112,18 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
         audited = audited.with_precision(precision)?;
     }
     let audited = audited.guarded(args.flag_anyway)?;
+    let changes = match (&args.since, &args.of) {
+        (Some(previous), Some(run)) => {
+            let (data, cache) = (args.data.as_deref(), args.read.cache.as_deref());
+            let since = Since { previous, decisions: args.decisions.as_deref(), run: Path::new(run), data, cache };
+            Some(since.changes(&audited)?)
+        }
+        _ => None,
+    };
+    changes.iter().flat_map(|changes| &changes.notes).for_each(|note| terminal.say(format!("note: {note}")));
     // Before what takes as long as a fit.
     if let Some(out) = out {
-        out.write_table_for_people(&audited.table()?)?;
+        out.write_table_for_people(&audited.table(changes.as_ref())?)?;
     }
     let self_check = match &args.of {
         Some(run) if args.self_check => {
@@ -100,20 +133,40 @@ pub fn run(args: &AuditArgs, terminal: &Terminal) -> Result<ExitCode> {
         }
         _ => None,
     };
-    let share = audited.share();
-    let failed = args.fail_above.is_some_and(|limit| share > limit);
-    let (mut object, mut text) = (audited.json(args, failed), audited.text(args));
+    let broken = broken_rules(args, &audited, changes.as_ref(), terminal);
+    let names: Vec<String> = broken.iter().map(|(rule, _)| rule.clone()).collect();
+    let mut object = audited.json(args, changes.as_ref(), &names);
+    let mut text = audited.text(args, changes.as_ref());
     if let Some(check) = &self_check {
         object["self_check"] = json!(check);
         text += &format!("\n{}", check.to_text());
     }
     terminal.result(&object, &text)?;
-    if failed {
-        let limit = args.fail_above.unwrap_or_default();
-        terminal.say(format!("the share of suspects, {share:.4}, exceeds --fail-above {limit}"));
-        return Ok(ExitCode::from(FINDINGS));
+    broken.iter().for_each(|(_, why)| terminal.say(why));
+    Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDINGS) })
+}
+
+/// The rules that the audit breaks: name, and why in words.
+fn broken_rules(
+    args: &AuditArgs,
+    audited: &Audited,
+    changes: Option<&Changes>,
+    terminal: &Terminal,
+) -> Vec<(String, String)> {
+    let share = audited.share();
+    let above = args.fail_above.filter(|&limit| share > limit);
+    let above = above.map(|limit| {
+        ("fail-above".to_owned(), format!("the share of suspects, {share:.4}, exceeds --fail-above {limit}"))
+    });
+    let mut broken: Vec<(String, String)> = above.into_iter().collect();
+    for rule in &args.fail_on {
+        if matches!(rule, FailOn::NoiseAbove(_)) && audited.estimated().is_none() {
+            terminal.say(format!("note: --fail-on {}: how many labels are wrong could not be estimated", rule.name()));
+        }
+        let why = rule.broken(audited, changes);
+        broken.extend(why.map(|why| (rule.name(), format!("{why} (--fail-on {})", rule.name()))));
     }
-    Ok(ExitCode::SUCCESS)
+    broken
 }
 
 /// What was found, and where the table of it goes. The file is claimed before the work begins.
@@ -140,8 +193,9 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
         (Some(data), None, _) if Path::new(data).is_file() || data == STANDARD_INPUT => {
             Err(Failure::input(format!("{data}: a file; add --folds K to audit data, or name the folder of a run")))
         }
+        (Some(run), None, _) if args.new_data.is_some() => new_rows(args, Path::new(run), terminal),
         (Some(run), None, _) => {
-            let cache = args.read.cache.clone().filter(|_| !args.columns && !args.self_check);
+            let cache = args.read.cache.clone().filter(|_| !args.columns && !args.self_check && args.since.is_none());
             let refused = ReadArgs { cache, ..args.read.clone() };
             if refused != ReadArgs::default() || args.model != ModelArgs::default() {
                 return Err(Failure::input(format!(
@@ -155,10 +209,7 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
                      margins, so leave them out"
                 )));
             }
-            let mut outputs = Outputs::default().reads_run(Path::new(run));
-            if let Some(data) = &args.data {
-                outputs = outputs.reads_data(data, None, args.read.cache.as_deref());
-            }
+            let mut outputs = reads(args, Path::new(run));
             if !args.columns {
                 let out = claim(&mut outputs)?;
                 return Ok((from_run(Path::new(run))?, out));
@@ -172,11 +223,7 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
             let out = claim(&mut outputs.reads_settings(&config, None, cache))?;
             let RunData { loaded, rows } = run_data::read(&config, &info, cache)?;
             let Features::Table(table) = loaded.train.features else {
-                return Err(Failure::input(format!(
-                    "--columns: {} is an array, whose columns have no names; leave out the flag and look rows up by their \
-                     number",
-                    config.data
-                )));
+                return Err(no_columns(&config.data));
             };
             // Where the rows are now: those without a label may have come or gone.
             let places: Vec<usize> = rows.train.data.rows.iter().map(|&row| row as usize).collect();
@@ -201,6 +248,44 @@ fn audit(args: &AuditArgs, terminal: &Terminal) -> Result<(Audited, Option<OutFi
     }
 }
 
+/// The files that an audit with a run reads.
+fn reads(args: &AuditArgs, run: &Path) -> Outputs {
+    let cache = args.read.cache.as_deref();
+    let mut outputs = Outputs::default().reads_run(run);
+    for data in args.data.iter().chain(&args.new_data) {
+        outputs = outputs.reads_data(data, args.read.labels.as_deref(), cache);
+    }
+    if let Some(previous) = &args.since {
+        outputs =
+            if previous.is_dir() { outputs.reads_run(previous) } else { outputs.reads("the earlier audit", previous) };
+    }
+    args.decisions.iter().fold(outputs, |outputs, file| outputs.reads("the decision file itself", file))
+}
+
+/// The audit of new rows by the models of a run.
+fn new_rows(args: &AuditArgs, run: &Path, terminal: &Terminal) -> Result<(Audited, Option<OutFile>)> {
+    let data = args.new_data.as_deref().unwrap_or_default();
+    let hold_out_unlabelled = args.model.hold_out_unlabelled;
+    if args.model != (ModelArgs { hold_out_unlabelled, ..ModelArgs::default() }) {
+        return Err(Failure::input(format!(
+            "{data}: the run's models judge new rows, nothing is trained; leave out the flags for training (--hold-out-unlabelled may stay)"
+        )));
+    }
+    if args.score.is_some() || args.filter.is_some() {
+        return Err(Failure::input(format!(
+            "{data}: --score and --filter apply to probabilities (--folds, --pred-probs); new rows are ranked as those of the run are, so \
+             leave them out"
+        )));
+    }
+    let mut outputs = reads(args, run);
+    let out = args.out.as_deref().map(|out| outputs.file("--out", out)).transpose()?;
+    out.as_ref().map_or(Ok(()), OutFile::can_hold_table)?;
+    let (columns, compared) = (args.columns, args.since.is_some());
+    let (read, hold_out_unknown) = (&args.read, args.hold_out_unknown);
+    let new = NewData { run, data, read, hold_out_unlabelled, hold_out_unknown, columns, compared };
+    Ok((from_new_data(&new, terminal)?, out))
+}
+
 /// Refuses flags that would have nothing to work on.
 fn check_flags(args: &AuditArgs) -> Result<()> {
     if args.self_check && (args.folds.is_some() || args.pred_probs.is_some()) {
@@ -209,10 +294,16 @@ fn check_flags(args: &AuditArgs) -> Result<()> {
              `cmrm audit RUN --self-check`",
         ));
     }
-    if args.data.is_some() && !args.columns && !args.self_check {
+    if args.data.is_some() && args.since.is_none() && (args.new_data.is_some() || !args.columns && !args.self_check) {
         return Err(Failure::input(
-            "--data: only --columns and --self-check read the run's data; add one of them, or leave out the flag",
+            "--data: only --columns, --self-check and --since read the run's data; add one of them, or leave out the flag",
         ));
+    }
+    if let Some(rule) = args.fail_on.iter().find(|rule| rule.needs_previous() && args.since.is_none()) {
+        return Err(Failure::input(format!(
+            "--fail-on {}: needs an earlier audit to compare with; add --since PREVIOUS",
+            rule.name()
+        )));
     }
     Ok(())
 }

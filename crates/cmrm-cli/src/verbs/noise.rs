@@ -85,7 +85,7 @@ pub fn run(args: &NoiseArgs, terminal: &Terminal) -> Result<ExitCode> {
 /// The labelled rows as numbers, for noise that depends on them.
 fn features(args: &NoiseArgs) -> Result<OwnedRows<f32>> {
     let loaded = load(&settings(&args.data, &args.read), args.read.cache.as_deref())?;
-    let options = LabelOptions { missing: MissingLabels::HoldOut, classes: loaded.classes };
+    let options = LabelOptions { missing: MissingLabels::HoldOut, classes: loaded.classes, ..LabelOptions::default() };
     let labelled = loaded.train.encode_labels(&options)?;
     let options = PreprocessOptions { missing: MissingCells::Impute, ..PreprocessOptions::default() };
     let (preprocess, _) = Preprocess::fit(&loaded.train.features, &labelled.rows, &options)?;

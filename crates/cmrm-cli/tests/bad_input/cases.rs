@@ -229,6 +229,25 @@ cases! {
         }, "report search", ["search", "not of a run", "cmrm fit --config search/best.toml"];
     data_without_folds: "data where a run is needed", |f| files::table(&f.join("good.csv"), ""),
         "audit good.csv", ["good.csv", "add --folds K", "the folder of a run"];
+    unknown_label_to_audit: "a label that the run does not know, in rows to audit", |f| {
+            files::run(f);
+            files::table(&f.join("new.csv"), "30,free,4,yse\n");
+        }, "audit run new.csv", ["new.csv", "row 60", "'churned'", "'yse'", "did you mean 'yes'?", "--hold-out-unknown"];
+    rules_without_an_earlier_audit: "a rule on what is new, without an earlier audit", |f| files::run(f),
+        "audit run good.csv --fail-on new-suspects", ["--fail-on new-suspects", "add --since PREVIOUS"];
+    unknown_rule: "an unknown rule", |f| files::run(f),
+        "audit run good.csv --fail-on noise>0.05", ["'noise>0.05'", "--fail-on", "noise-above:SHARE"];
+    data_as_earlier_audit: "data where an earlier audit is needed", |f| files::run(f),
+        "audit run good.csv --since good.csv", ["--since good.csv", "no column 'row'", "--out FILE", "the folder of a run"];
+    training_of_a_judge: "flags for training, where a run judges new rows", |f| files::run(f),
+        "audit run good.csv --epochs 3", ["good.csv", "nothing is trained", "--hold-out-unlabelled"];
+    decisions_on_another_audit: "decisions on rows that the earlier audit does not have", |f| {
+            files::run(f);
+            let audit = "row,is_label_issue,given_label\n0,true,yes\n1,false,no\n";
+            fs::write(f.join("earlier.csv"), audit).unwrap();
+            fs::write(f.join("decisions.csv"), "row,action\n7,keep\n").unwrap();
+        }, "audit run good.csv --since earlier.csv --decisions decisions.csv",
+        ["decisions.csv", "row 7", "earlier.csv has no such row", "--id"];
     classes_of_an_svm: "a model for two classes on more", |_f| (),
         "fit digits --model svm", ["svm needs two classes, the data has 10", "linear"];
     no_folds: "a search without folds", |_f| (),

@@ -1,6 +1,7 @@
 //! Running the command in a folder of its own.
 #![allow(dead_code)]
 
+pub mod customers;
 pub mod review;
 
 use std::path::Path;

@@ -8,6 +8,7 @@
 //!   the label is the probability that the label is wrong.
 //! - [`PlausibleNoise::posteriors`]: the same, averaged over all models of the noise that are plausible. They calibrate prediction sets
 //!   ([`crate::conformal::Conformal::calibrate_corrected`]), which so are larger where the rate is less certain.
+//! - [`LabelNoise`]: how many labels of *other* rows are wrong, however noisy those were that the models learned from.
 //!
 //! # What can be known
 //! A row that looks like two classes and a label that is wrong by chance leave the same trace. They are told apart by the surest rows:
@@ -16,6 +17,7 @@
 //! that overlap everywhere) or where people err on riddles alone, no method can tell, and the interval does not say so.
 
 mod estimate;
+mod labels;
 mod likelihood;
 mod posterior;
 mod rates;
@@ -23,4 +25,5 @@ mod shape;
 mod transition;
 
 pub use estimate::{NoiseModel, PlausibleNoise};
+pub use labels::LabelNoise;
 pub use transition::Transition;

@@ -32,6 +32,15 @@ pub(super) struct Posterior {
 
 impl Posterior {
     pub(super) fn new(rates: &[f64], profile: &[f64]) -> Self {
+        Self::preferring(PREFERENCE, rates, profile)
+    }
+
+    /// Without a preference: where the classes' overlap is known, nothing is mistaken for it.
+    pub(super) fn flat(rates: &[f64], profile: &[f64]) -> Self {
+        Self::preferring(0.0, rates, profile)
+    }
+
+    fn preferring(preference: f64, rates: &[f64], profile: &[f64]) -> Self {
         let mut found = Posterior { rates: Vec::new(), logarithms: Vec::new() };
         for at in 0..rates.len() {
             let next = (at + 1).min(rates.len() - 1);
@@ -39,7 +48,7 @@ impl Posterior {
                 let share = step as f64 / BETWEEN as f64;
                 let between = |of: &[f64]| if step == 0 { of[at] } else { of[at] + share * (of[next] - of[at]) };
                 found.rates.push(between(rates));
-                found.logarithms.push(between(profile) + PREFERENCE * between(rates));
+                found.logarithms.push(between(profile) + preference * between(rates));
             }
         }
         found
