@@ -17,6 +17,9 @@ const ML: &str = "ai.onnx.ml";
 /// Most bytes of a file: protocol buffers hold less than 2 GiB.
 pub const MOST_BYTES: usize = (1 << 31) - 1;
 
+/// Constants of more bytes are not looked for again.
+const SMALL: usize = 4096;
+
 /// A tensor by its name in the graph.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Value(String);
@@ -32,9 +35,6 @@ pub struct Graph {
     /// Small constants that are there already.
     constants: HashMap<(i64, Vec<i64>, Vec<u8>), Value>,
 }
-
-/// Constants of more bytes are not looked for again.
-const SMALL: usize = 4096;
 
 impl Graph {
     /// A graph none of whose inner tensors has one of these names.
