@@ -103,6 +103,22 @@ pub fn multiply<T: Scalar>(out: ViewMut<'_, T>, a: View<'_, T>, b: View<'_, T>, 
     }
 }
 
+/// Numbers that are of single precision; nothing for others.
+fn as_floats<T: Scalar>(data: &[T]) -> Option<&[f32]> {
+    // SAFETY: `T` is `f32`.
+    let floats = || unsafe { std::slice::from_raw_parts(data.as_ptr().cast::<f32>(), data.len()) };
+    (TypeId::of::<T>() == TypeId::of::<f32>()).then(floats)
+}
+
+/// The same of numbers to be changed.
+fn as_floats_mut<T: Scalar>(data: &mut [T]) -> Option<&mut [f32]> {
+    if TypeId::of::<T>() != TypeId::of::<f32>() {
+        return None;
+    }
+    // SAFETY: `T` is `f32`, and the slice is borrowed mutably.
+    Some(unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast::<f32>(), data.len()) })
+}
+
 /// The two products of a layer with few outputs.
 #[derive(Clone, Copy)]
 enum Skinny {
