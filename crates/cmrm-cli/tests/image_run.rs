@@ -36,5 +36,12 @@ fn suspects_of_an_image_run_are_files() {
     assert!(lines[0].starts_with("row,file,is_label_issue,"), "{table}");
     assert!(lines[1].starts_with("1,train/cat/1.jpg,true,"), "{table}");
     assert!(cmrm(folder.path(), &["audit", "run"]).status.success());
+    // Against an earlier audit, of a file or of the run, images are known by their files.
+    for previous in ["suspects.csv", "run"] {
+        let since = &json(folder.path(), &["audit", "run", "--since", previous])["since"];
+        assert_eq!((&since["matched_by"], &since["known"], &since["new"]), (&"id".into(), &1.into(), &0.into()));
+        assert_eq!(since["drift"]["found"], false);
+    }
+    assert!(refuse(folder.path(), &["audit", "run", "suspects.csv"]).contains("a run on images"));
     assert!(refuse(folder.path(), &["predict", "run", "suspects.csv"]).contains("a run on images"));
 }

@@ -151,6 +151,42 @@ mod tests {
     }
 
     #[test]
+    fn noise_of_the_form_of_the_training_labels_is_told_from_noise_alike_for_all() {
+        let classes = 3;
+        let (clean, _, _) = rows(classes, 0.0, 3);
+        let clean = Matrix::new(&clean, classes).unwrap();
+        // Every class is taken for the next one: a tenth of the training labels, a fifth of the new ones.
+        let circular = |rate: f64| {
+            let entry = |at: usize| match (at % classes + classes - at / classes) % classes {
+                0 => 1.0 - rate,
+                1 => rate,
+                _ => 0.0,
+            };
+            let entries: Vec<f64> = (0..classes * classes).map(entry).collect();
+            Transition::new(Matrix::new(&entries, classes).unwrap()).unwrap()
+        };
+        let mut rng = Rng::new(5, 0);
+        let mut draw = |shares: &[f64]| {
+            let mut left = rng.uniform();
+            shares.iter().position(|share| {
+                left -= share;
+                left < 0.0
+            })
+        };
+        let noise = circular(0.2);
+        let observed = |row: &[f32]| {
+            let shares: Vec<f64> = row.iter().map(|&p| f64::from(p)).collect();
+            let truth = draw(&shares).unwrap_or(0);
+            draw(noise.row(truth)).unwrap_or(truth) as u32
+        };
+        let labels: Vec<u32> = clean.iter_rows().map(observed).collect();
+        let trained_on = NoiseModel::known(circular(0.1), &[1.0 / 3.0; 3]).unwrap();
+        let found = LabelNoise::estimate(clean, &labels, &trained_on).unwrap();
+        assert!(found.by_pair && (found.rate - 0.2).abs() < 0.03, "{found:?}");
+        assert!(found.transition.probability(0, 1) > 0.15 && found.transition.probability(0, 2) < 0.01, "{found:?}");
+    }
+
+    #[test]
     fn what_does_not_fit_together_is_refused() {
         let (clean, labels, _) = rows(2, 0.1, 1);
         let clean = Matrix::new(&clean, 2).unwrap();

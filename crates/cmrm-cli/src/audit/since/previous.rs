@@ -41,7 +41,8 @@ impl Previous {
         let rows = run.read_rows(&info)?;
         let mut suspect = vec![false; rows.len()];
         rows.suspects().into_iter().for_each(|at| suspect[at] = true);
-        let noise = run.read_summary()?.noise;
+        // Runs on images need not have a summary.
+        let noise = run.read_summary().ok().and_then(|summary| summary.noise);
         Ok(Previous {
             given: rows.labels.iter().map(|&label| rows.name(label).to_owned()).collect(),
             decided: vec![false; rows.len()],
