@@ -5,13 +5,12 @@ use std::path::Path;
 
 use cmrm_data::read::ReadOptions;
 use cmrm_data::{ColumnRef, read::Expected};
-use cmrm_run::names::SETTINGS;
 
 use crate::args::{ColumnType, ReadArgs};
-use crate::config;
 use crate::failure::Result;
 use crate::load::{names_data_set, set_text};
 use crate::outputs::same_file;
+use crate::run_data;
 use crate::sources::open_data;
 
 /// The flags, and where they say nothing what the run in `folder` was told: the columns of labels and of row IDs, as far as
@@ -21,7 +20,7 @@ pub fn completed(read: &ReadArgs, data: &str, folder: &Path, expected: Option<Ex
     let mut read = read.clone();
     let path = Path::new(data);
     // Runs on images have other settings, and a named data set has its own labels.
-    let Ok(config) = config::read(&folder.join(SETTINGS)) else { return Ok(read) };
+    let Ok(config) = run_data::settings_in(folder) else { return Ok(read) };
     if names_data_set(data) {
         return Ok(read);
     }

@@ -1,8 +1,10 @@
 //! Rows with labels, and what the models of a run say of them.
 
+use std::path::Path;
+
 use cmrm_data::table::ColumnBuilder;
 use cmrm_data::{Column, Kind, LabelOptions, LabelledRows, MissingLabels};
-use cmrm_run::Fitted;
+use cmrm_run::Model;
 use cmrm_train::Stop;
 
 use crate::args::ReadArgs;
@@ -22,26 +24,27 @@ pub struct Judged {
     pub labels_from: String,
 }
 
-/// Reads labelled data and asks every arm. `no_labels` says what is wrong where there are none, and what to do.
+/// Reads labelled data and asks every arm of the model in the folder `run`. `no_labels` says what is wrong where there are none, and what to do.
 pub fn judge(
     data: &str,
     read: &ReadArgs,
     missing: MissingLabels,
     no_labels: &str,
-    fitted: &Fitted,
+    run: &Path,
+    model: &Model,
     terminal: &Terminal,
 ) -> Result<Judged> {
-    let read = known::completed(read, data, fitted.run.path(), Some(fitted.preprocess.expected()))?;
-    let mut rows = NewRows::open(data, &read, &fitted.preprocess, terminal)?;
+    let read = known::completed(read, data, run, Some(model.preprocess().expected()))?;
+    let mut rows = NewRows::open(data, &read, model, terminal)?;
     let Some(labels_from) = rows.labels_from.clone() else {
         return Err(Failure::input(format!("{data}: {no_labels}")));
     };
-    let mut probabilities = vec![Vec::new(); fitted.arms.len()];
+    let mut probabilities = vec![Vec::new(); model.arms().len()];
     let mut texts = ColumnBuilder::new(Kind::Categorical);
     rows.each_block(|block, _| {
         let features = block.x()?;
-        for ((_, model), out) in fitted.arms.iter().zip(&mut probabilities) {
-            out.extend(model.probabilities(features, &Stop::default())?);
+        for (arm, out) in model.arms().iter().zip(&mut probabilities) {
+            out.extend(model.predict_rows(arm, features, &Stop::default())?.into_probabilities());
         }
         for label in block.labels.iter().flatten() {
             match label {
@@ -52,14 +55,14 @@ pub fn judge(
         Ok(true)
     })?;
     let column: Column = texts.finish(read.label.as_deref().unwrap_or("label"));
-    let options = LabelOptions { missing, classes: Some(fitted.info.classes.clone()) };
+    let options = LabelOptions { missing, classes: Some(model.classes().to_vec()) };
     let source = read.labels.as_ref().map_or_else(|| data.to_owned(), |file| file.display().to_string());
     let labelled = LabelledRows::encode(&column, 0, &options).map_err(|error| error.in_file(&source))?;
     if labelled.rows.is_empty() {
         return Err(Failure::input(format!("{source}: no row has a label; check that this is the label column")));
     }
     if !labelled.unlabelled.is_empty() {
-        let classes = fitted.info.classes.len();
+        let classes = model.classes().len();
         for values in &mut probabilities {
             for (at, &row) in labelled.rows.iter().enumerate() {
                 values.copy_within(row * classes..(row + 1) * classes, at * classes);

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use cmrm::{OwnedRows, Rows};
-use cmrm_data::preprocess::{Preprocess, in_words};
+use cmrm_data::preprocess::in_words;
 use cmrm_data::read::{CHUNK_ROWS, Chunks, Opened, ReadOptions, read_labels};
 use cmrm_data::{Column, ColumnRef, Input};
 use cmrm_datasets::Cache;
+use cmrm_run::Model;
 use cmrm_train::model::BLOCK_ROWS;
 
 use crate::args::ReadArgs;
@@ -38,7 +39,7 @@ pub struct Block {
 
 /// Data for a stored model.
 pub struct NewRows<'a> {
-    preprocess: &'a Preprocess,
+    model: &'a Model,
     chunks: Chunks,
     /// Labels from a file of their own.
     separate: Option<(String, Column)>,
@@ -54,7 +55,7 @@ pub struct NewRows<'a> {
 
 impl<'a> NewRows<'a> {
     /// Opens files, standard input, or a data set of the catalogue; of that, the part to test on if it has one.
-    pub fn open(data: &str, args: &ReadArgs, preprocess: &'a Preprocess, terminal: &'a Terminal) -> Result<Self> {
+    pub fn open(data: &str, args: &ReadArgs, model: &'a Model, terminal: &'a Terminal) -> Result<Self> {
         let path = Path::new(data);
         if let Some((column, _)) = args.overrides().next() {
             return Err(Failure::input(format!(
@@ -85,7 +86,7 @@ impl<'a> NewRows<'a> {
             labels_from.get_or_insert_with(|| format!("{part} of the data set {data}"));
             Opened::Whole(Box::new(named.test.unwrap_or(named.train))).chunks(CHUNK_ROWS)?
         } else {
-            let mut options = ReadOptions { expected: Some(preprocess.expected()), ..ReadOptions::default() };
+            let mut options = ReadOptions { expected: Some(model.preprocess().expected()), ..ReadOptions::default() };
             options.label = args.label.clone().map(ColumnRef);
             options.id = args.id.clone().map(ColumnRef);
             options.format = args.format;
@@ -98,17 +99,17 @@ impl<'a> NewRows<'a> {
             {
                 labels_from.get_or_insert_with(|| format!("the labels in {data}"));
             }
-            opened.chunks(block_rows(preprocess.width()))?
+            opened.chunks(block_rows(model.preprocess().width()))?
         };
         let name = data.to_owned();
-        Ok(NewRows { preprocess, chunks, separate, id_name: None, labels_from, name, terminal, said: Vec::new() })
+        Ok(NewRows { model, chunks, separate, id_name: None, labels_from, name, terminal, said: Vec::new() })
     }
 
     /// Hands the rows to `take`, [`block_rows`] at a time and the rest at the end, however the file is cut up itself: a
     /// matrix product may round a row differently in another company, and all formats are to give the same bits.
     /// `take` gets the name of the column of row names beside them and says whether to go on.
     pub fn each_block(&mut self, mut take: impl FnMut(Block, Option<&str>) -> Result<bool>) -> Result<()> {
-        let block = block_rows(self.preprocess.width());
+        let block = block_rows(self.model.preprocess().width());
         let mut pending = Block { first_row: 0, features: None, ids: None, labels: None };
         let mut rows = 0u64;
         while let Some(chunk) = self.chunks.next() {
@@ -143,7 +144,8 @@ impl<'a> NewRows<'a> {
     }
 
     fn add(&mut self, pending: &mut Block, chunk: Input) -> Result<()> {
-        let transformed = self.preprocess.transform(&chunk.features).map_err(|error| error.in_file(&chunk.source))?;
+        let transformed =
+            self.model.preprocess().transform(&chunk.features).map_err(|error| error.in_file(&chunk.source))?;
         for note in in_words(&transformed.notes) {
             // Every chunk has the same columns to remark on; once is enough.
             if !self.said.contains(&note) {

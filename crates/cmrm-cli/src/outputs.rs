@@ -13,11 +13,12 @@ use cmrm_data::read::files_of;
 use cmrm_datasets::Cache;
 use cmrm_fit::FitConfig;
 use cmrm_run::RunDir;
-use cmrm_run::names::{CHECKPOINTS, SETTINGS, is_own};
+use cmrm_run::names::{CHECKPOINTS, is_own};
 
 use crate::args::ReadArgs;
-use crate::config;
+
 use crate::failure::{Failure, Result, in_file};
+use crate::run_data;
 
 /// What the names of files end in that hold tables with names among their cells.
 const TABLES: [&str; 3] = ["csv", "tsv", "parquet"];
@@ -59,7 +60,7 @@ impl Outputs {
         let own = files_under(folder).into_iter().filter(|file| Place::of(file).in_run().is_some());
         let outputs = own.fold(self, |outputs, file| outputs.reads("a file of the run", &file));
         // The command may not read the data, but results are about it: it must not be lost either.
-        match config::read(&folder.join(SETTINGS)) {
+        match run_data::settings_in(folder) {
             Ok(config) => outputs.reads_settings(&config, None, None),
             Err(_) => outputs,
         }

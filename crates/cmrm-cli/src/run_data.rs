@@ -1,15 +1,16 @@
 //! The data that a run was trained on, read again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cmrm_data::Fingerprint;
 use cmrm_fit::{FitConfig, Loaded, Prepared};
 use cmrm_run::names::SETTINGS;
-use cmrm_run::{RunDir, RunInfo};
+use cmrm_run::{DataRoot, RunDir, RunInfo};
 
 use crate::config;
 use crate::failure::{Failure, Result};
 use crate::load::load;
+use crate::outputs::same_file;
 use crate::progress::stop_at_interrupt;
 use crate::sources::is_stream;
 
@@ -19,11 +20,65 @@ pub struct RunData {
     pub rows: Prepared,
 }
 
+/// The settings of a finished run, with paths that lead where the files are now, as far as they are found.
+pub fn settings_in(run: &Path) -> Result<FitConfig> {
+    let mut config = config::read(&run.join(SETTINGS))?;
+    let Some(root) = DataRoot::of_run(run) else { return Ok(config) };
+    let found = |path: &Path| -> Option<PathBuf> {
+        let place = root.places(run, path).into_iter().find(|place| is_there(place))?;
+        // Nobody wants to read a longer way than the one that was written.
+        Some(if same_file(&place, path) { path.to_owned() } else { place })
+    };
+    // A run on a data set of the catalogue has no root.
+    if let Some(place) = found(Path::new(&config.data)) {
+        config.data = place.display().to_string();
+    }
+    if let Some(place) = config.labels.as_deref().and_then(found) {
+        config.labels = Some(place);
+    }
+    if let Some(place) = config.test.as_deref().map(Path::new).and_then(found) {
+        config.test = Some(place.display().to_string());
+    }
+    Ok(config)
+}
+
+/// Whether a file, a folder, or the folder of a pattern is there.
+fn is_there(path: &Path) -> bool {
+    let is_plain = |part: &&Path| !part.as_os_str().to_string_lossy().contains(['*', '?']);
+    path.ancestors().find(is_plain).is_some_and(|part| part.as_os_str().is_empty() || part.exists())
+}
+
+/// Says where files of the run were looked for that are not there.
+fn refuse_lost(run: &Path, config: &FitConfig) -> Result<()> {
+    let Some(root) = DataRoot::of_run(run) else { return Ok(()) };
+    let files = [
+        ("the data", Some(Path::new(&config.data)), "name it with --data"),
+        ("the labels", config.labels.as_deref(), "put the file back, or fit again"),
+        ("the test data", config.test.as_deref().map(Path::new), "put the file back, or fit again"),
+    ];
+    for (what, path, way_out) in files {
+        let Some(path) = path.filter(|path| !is_there(path)) else { continue };
+        let places: Vec<String> = root.places(run, path).iter().map(|place| place.display().to_string()).collect();
+        return Err(Failure::input(format!(
+            "{}: {what} of the run, {}, cannot be found; looked for {}; {way_out}",
+            run.display(),
+            path.display(),
+            places.join(", then ")
+        )));
+    }
+    Ok(())
+}
+
 /// The settings of a run, with the place that its data has moved to. What the run read from standard input is gone.
 pub fn settings(run: &RunDir, moved_to: Option<&str>) -> Result<FitConfig> {
-    let mut config = config::read(&run.file(SETTINGS))?;
+    let mut config = settings_in(run.path())?;
     if let Some(data) = moved_to {
         data.clone_into(&mut config.data);
+    } else if config.data.is_empty() {
+        return Err(Failure::input(format!(
+            "{}: the run was saved by a program whose data was in memory; save the same rows to a file and name it with --data",
+            run.path().display()
+        )));
     } else if is_stream(Path::new(&config.data)) {
         return Err(Failure::input(format!(
             "{}: the run read its data from standard input or a pipe, which is gone; save the same rows to a file and name it with \
@@ -38,6 +93,7 @@ pub fn settings(run: &RunDir, moved_to: Option<&str>) -> Result<FitConfig> {
             run.path().display()
         )));
     }
+    refuse_lost(run.path(), &config)?;
     Ok(config)
 }
 

@@ -3,17 +3,16 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use cmrm::conformal::{Conformal, ConformalConfig, ScoreKind, SetPredictor, ThresholdKind};
+use cmrm::conformal::{ScoreKind, SetPredictor};
 use cmrm_data::MissingLabels;
 use cmrm_data::files::text::printable_value;
-use cmrm_run::names::SETTINGS;
-use cmrm_run::{CalibratedFor, Calibration, Fitted};
+use cmrm_run::{Arm, CalibratedFor, Calibration, Model, SetOptions};
 
 use crate::args::ReadArgs;
-use crate::config;
 use crate::failure::{Failure, Result};
 use crate::labelled_rows::{Judged, judge};
 use crate::outputs::same_file;
+use crate::run_data;
 use crate::terminal::Terminal;
 
 /// How prediction sets are made, besides their coverage.
@@ -63,10 +62,8 @@ fn parse_score(text: &str) -> std::result::Result<ScoreKind, String> {
 
 /// Makes prediction sets for the arms of a run.
 pub struct Calibrator<'a> {
-    fitted: &'a Fitted,
-    conformal: Conformal,
-    /// Nothing: what suits the arm.
-    kept: Option<CalibratedFor>,
+    model: &'a Model,
+    options: SetOptions,
     trusted: Option<Judged>,
     terminal: &'a Terminal,
 }
@@ -75,15 +72,14 @@ impl<'a> Calibrator<'a> {
     /// Checks what is asked for, and reads the trusted rows if there are any; they must not be those of `judged`, nor those that were
     /// trained on.
     pub fn new(
-        fitted: &'a Fitted,
+        run: &Path,
+        model: &'a Model,
         coverage: f64,
         args: &SetArgs,
         judged: Option<&str>,
         terminal: &'a Terminal,
     ) -> Result<Self> {
-        let thresholds = if args.by_class { ThresholdKind::PerClass } else { ThresholdKind::Marginal };
-        let conformal = ConformalConfig { coverage, score: args.score(), thresholds, ..ConformalConfig::default() };
-        let kept = match (args.calibration, &args.trusted) {
+        let calibrated_for = match (args.calibration, &args.trusted) {
             (Some(CalibrateBy::Trusted), None) => {
                 return Err(Failure::input(
                     "--calibration trusted: name the rows whose labels are right with --trusted FILE",
@@ -98,7 +94,7 @@ impl<'a> Calibrator<'a> {
             (Some(CalibrateBy::Observed), None) => Some(CalibratedFor::Observed),
             (Some(CalibrateBy::Trusted) | None, _) => None,
         };
-        let trained_on = config::read(&fitted.run.file(SETTINGS)).ok().map(|config| config.data);
+        let trained_on = run_data::settings_in(run).ok().map(|config| config.data);
         let read = |data: &String| {
             for (other, done) in [(trained_on.as_deref(), "trained on"), (judged, "evaluated on")] {
                 if other.is_some_and(|other| same_file(Path::new(data), Path::new(other))) {
@@ -109,51 +105,55 @@ impl<'a> Calibrator<'a> {
             }
             let read = ReadArgs { label: args.trusted_label.clone(), ..ReadArgs::default() };
             let advice = "no labels to calibrate by; name their column with --trusted-label";
-            judge(data, &read, MissingLabels::Refuse, advice, fitted, terminal)
+            judge(data, &read, MissingLabels::Refuse, advice, run, model, terminal)
         };
         let trusted = args.trusted.as_ref().map(read).transpose()?;
-        Ok(Calibrator { fitted, conformal: conformal.validate()?, kept, trusted, terminal })
+        let options = SetOptions { coverage, score: args.score(), by_class: args.by_class, calibrated_for };
+        options.conformal()?;
+        Ok(Calibrator { model, options, trusted, terminal })
     }
 
     /// Calibrates an arm, by its place among those of the run, and says on what; nothing where there are no rows to calibrate on.
     pub fn predictor(&self, arm: usize) -> Result<Option<SetPredictor>> {
-        let (name, classes) = (&self.fitted.arms[arm].0, self.fitted.info.classes.len());
-        let path = self.fitted.calibration_file(name);
-        let (calibration, calibrated_for, of_what) = match &self.trusted {
-            Some(trusted) => {
-                let (labels, rows) = (trusted.labels.clone(), trusted.labels.len());
-                let probabilities = trusted.probabilities[arm].clone();
-                let of_what = format!("the labels of {rows} trusted rows");
-                (Calibration { probabilities, labels, classes, clean: None }, CalibratedFor::Observed, of_what)
-            }
-            None if !path.exists() => return Ok(None),
-            None => {
-                let calibration = self.fitted.calibration(name)?;
-                let (calibrated_for, rows) = (self.kept.unwrap_or(calibration.usual()), calibration.labels.len());
-                let of_what = match calibrated_for {
-                    CalibratedFor::Observed => format!(
-                        "the observed labels of {rows} rows that the models had not seen, which may be partly wrong"
-                    ),
-                    CalibratedFor::Corrected => {
-                        format!(
-                            "true classes, by the estimated noise in the labels of {rows} rows that the models had not seen"
-                        )
-                    }
-                };
-                (calibration, calibrated_for, of_what)
-            }
+        let (arm, at) = (&self.model.arms()[arm], arm);
+        let (predictor, of_what) = match &self.trusted {
+            Some(trusted) => self.by_trusted(trusted, at)?,
+            None => match arm.calibration()? {
+                None => return Ok(None),
+                Some(calibration) => (self.model.set_predictor(arm, &self.options)?, self.by_kept(calibration)),
+            },
         };
-        let named = |error: cmrm_run::Error| Failure::input(format!("{}: {error}", path.display()));
-        let predictor = calibration.predictor(&self.conformal, calibrated_for).map_err(named)?;
-        let config = self.conformal.config();
-        let by_class = config.thresholds == ThresholdKind::PerClass;
+        let by_class = self.options.by_class;
         self.terminal.say(format!(
-            "note: prediction sets of the arm {name} are calibrated for {} % coverage of {of_what}{}",
-            percent(config.coverage),
+            "note: prediction sets of the arm {} are calibrated for {} % coverage of {of_what}{}",
+            arm.name(),
+            percent(self.options.coverage),
             if by_class { ", within every class" } else { "" },
         ));
         self.say_what_is_unbounded(&predictor, by_class);
         Ok(Some(predictor))
+    }
+
+    fn by_trusted(&self, trusted: &Judged, arm: usize) -> Result<(SetPredictor, String)> {
+        let (labels, rows) = (trusted.labels.clone(), trusted.labels.len());
+        let probabilities = trusted.probabilities[arm].clone();
+        let calibration = Calibration { probabilities, labels, classes: self.model.classes().len(), clean: None };
+        let predictor = calibration.predictor(&self.options.conformal()?, CalibratedFor::Observed)?;
+        Ok((predictor, format!("the labels of {rows} trusted rows")))
+    }
+
+    fn by_kept(&self, calibration: &Calibration) -> String {
+        let rows = calibration.labels.len();
+        match self.options.calibrated_for.unwrap_or(calibration.usual()) {
+            CalibratedFor::Observed => {
+                format!("the observed labels of {rows} rows that the models had not seen, which may be partly wrong")
+            }
+            CalibratedFor::Corrected => {
+                format!(
+                    "true classes, by the estimated noise in the labels of {rows} rows that the models had not seen"
+                )
+            }
+        }
     }
 
     fn say_what_is_unbounded(&self, predictor: &SetPredictor, by_class: bool) {
@@ -166,7 +166,7 @@ impl<'a> Calibrator<'a> {
             None => "lower --coverage, or fit with more rows",
         };
         if by_class {
-            let names = unbounded.iter().map(|&class| printable_value(&self.fitted.info.classes[class as usize]));
+            let names = unbounded.iter().map(|&class| printable_value(&self.model.classes()[class as usize]));
             self.terminal.say(format!(
                 "note: the calibration rows of the classes {} are too few for this coverage, so every set contains them; {more_rows}",
                 names.collect::<Vec<_>>().join(", ")
@@ -180,11 +180,12 @@ impl<'a> Calibrator<'a> {
 
     /// What to say where an arm cannot be calibrated.
     pub fn no_rows(&self, arm: usize) -> Failure {
-        let name = &self.fitted.arms[arm].0;
+        let arm: &Arm = &self.model.arms()[arm];
+        let (name, file) = (arm.name(), arm.calibration_file().map(Path::display));
         Failure::input(format!(
             "{}: missing; the run kept no calibration rows for the arm {name}; give rows whose labels are right with --trusted, fit with \
              --validation-share above 0, or leave out --coverage",
-            self.fitted.calibration_file(name).display()
+            file.map_or_else(String::new, |file| file.to_string())
         ))
     }
 }

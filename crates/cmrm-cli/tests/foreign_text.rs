@@ -60,6 +60,7 @@ fn a_terminal_gets_no_escape_sequence_from_the_data() {
     let in_column = |line: &&str| line[column - 2..].starts_with("  ") && line.as_bytes()[column].is_ascii_digit();
     assert!(table[1..].iter().all(in_column), "{table:?}");
     // A report that an earlier version wrote.
+    common::unseal(&folder.path().join("run"));
     fs::write(folder.path().join("run/report.md"), "\u{1b}[2J").unwrap();
     assert_eq!(cmrm(folder.path(), &["report", "run"]).stdout, b"\\u{1b}[2J");
     // Data is exact.

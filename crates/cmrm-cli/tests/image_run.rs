@@ -2,7 +2,7 @@
 
 mod common;
 
-use cmrm_run::{RunInfo, RunKind, TrainingRows};
+use cmrm_run::{RunDir, RunInfo, RunKind, TrainingRows};
 use common::{cmrm, json, refuse};
 
 #[test]
@@ -27,7 +27,7 @@ fn suspects_of_an_image_run_are_files() {
     rows.write(&run.join("margins.parquet")).unwrap();
     let info = RunInfo::new(classes, text(&["ce"]), "ce".into(), "0".repeat(64));
     let info = RunInfo { kind: RunKind::Images, ..info };
-    std::fs::write(run.join("run.json"), serde_json::to_string(&info).unwrap()).unwrap();
+    RunDir::at(&run).finish(&info).unwrap();
 
     let found = json(folder.path(), &["audit", "run", "--out", "suspects.csv"]);
     assert_eq!((&found["issues"], &found["top"][0]["file"]), (&1.into(), &"train/cat/1.jpg".into()));

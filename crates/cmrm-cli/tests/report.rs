@@ -75,6 +75,7 @@ fn a_fit_leaves_a_page_and_its_figures_can_be_had_as_files() {
     let text = String::from_utf8(cmrm(folder.path(), &["report", "run"]).stdout).unwrap();
     assert!(text.starts_with("# cmrm: digits"));
 
+    common::unseal(&at("run"));
     let damaged = fs::read_to_string(at("run/report.json")).unwrap().replace("cmrm/report/1", "cmrm/report/9");
     fs::write(at("run/report.json"), damaged).unwrap();
     assert!(refuse(folder.path(), &["report", "run", "--figures", "f"]).contains("this version reads cmrm/report/1"));

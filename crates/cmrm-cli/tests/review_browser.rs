@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use cmrm_run::{RunInfo, RunKind};
+use cmrm_run::{RunDir, RunInfo, RunKind};
 
 /// A run on images, which needs no data, and a browser that notes what it was called with.
 fn prepare(folder: &Path) {
@@ -17,8 +17,8 @@ fn prepare(folder: &Path) {
     fs::create_dir(&run).unwrap();
     let info = RunInfo::new(vec!["cat".into(), "dog".into()], vec!["ce".into()], "ce".into(), "0".repeat(64));
     let info = RunInfo { kind: RunKind::Images, ..info };
-    fs::write(run.join("run.json"), serde_json::to_string(&info).unwrap()).unwrap();
     fs::write(run.join("cards.json"), "[]").unwrap();
+    RunDir::at(&run).finish(&info).unwrap();
     let browser = folder.join("xdg-open");
     let notes = "#!/bin/sh\ntr '\\0' ' ' < /proc/$$/cmdline > called\nenv >> called\n\
                  stat -c %a \"$1\" > mode\ncp \"$1\" page\necho \"$1\" > name.part\nmv name.part name\n";

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use cmrm::Matrix;
 use cmrm_data::{Dataset, Fingerprint};
-use cmrm_run::names::{MARGINS, PREPROCESS};
+use cmrm_run::names::MARGINS;
 use cmrm_run::summary::{Labels, MemberSummary};
-use cmrm_run::{BASE, Calibration, RunDir, RunInfo, TrainingRows, write_file};
+use cmrm_run::{BASE, Calibration, RunDir, RunInfo, TrainingRows};
 use cmrm_train::train::{EpochStats, Trained};
 use cmrm_train::{Predictor, Stop};
 
@@ -147,13 +147,13 @@ impl FitOutcome {
         let chosen = &self.envelope_arm()?.name;
         run.write_metrics(&self.history)?;
         for arm in &self.arms {
-            write_file(&run.model_file(&arm.name, chosen), &arm.model.to_bytes()?)?;
+            run.write_model(&arm.name, chosen, &arm.model)?;
         }
-        run.write(PREPROCESS, &(self.rows.preprocess.to_json()? + "\n"))?;
+        run.write_preprocess(&self.rows.preprocess)?;
         self.training_rows.write(&run.file(MARGINS))?;
         for arm in &self.arms {
             if let Some(calibration) = self.calibration(arm, &Stop::default())? {
-                calibration.write(&run.calibration_file(&arm.name, chosen))?;
+                run.write_calibration(&arm.name, chosen, &calibration)?;
             }
         }
         Ok(())

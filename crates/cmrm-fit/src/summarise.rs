@@ -17,8 +17,23 @@ use crate::outcome::{FitOutcome, FittedArm};
 impl FitOutcome {
     /// Judges the arms and sums the fit up. `run` is where it is kept.
     pub fn summary(&self, run: String, info: &RunInfo) -> Result<FitSummary> {
+        self.summary_of(run, info, self.judged())
+    }
+
+    /// The same without judging the arms, which takes a while: for a model whose rows are about to go.
+    pub fn summary_unjudged(&self, run: String, info: &RunInfo) -> Result<FitSummary> {
+        let mut summary = self.summary_of(run, info, (None, Labels::None))?;
+        summary.warnings.push("the model was stored without its rows, and its summary without figures of them".into());
+        Ok(summary)
+    }
+
+    fn summary_of(
+        &self,
+        run: String,
+        info: &RunInfo,
+        (test, labels): (Option<&Dataset>, Labels),
+    ) -> Result<FitSummary> {
         let (config, rows) = (&self.config, &self.rows);
-        let (test, labels) = self.judged();
         let (mut arms, mut judged) = (Vec::new(), Vec::new());
         for arm in &self.arms {
             let Some(test) = test else {

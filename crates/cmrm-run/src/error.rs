@@ -14,6 +14,9 @@ pub enum Error {
     /// A table cannot be made, written or read.
     #[error(transparent)]
     Data(#[from] cmrm_data::Error),
+    /// A model cannot be read or applied, or somebody asked it to stop.
+    #[error(transparent)]
+    Train(#[from] cmrm_train::Error),
     /// A file that is missing, cannot be written, or does not belong to the others, and the way out.
     #[error("{0}")]
     Refused(String),
@@ -28,6 +31,7 @@ impl Error {
         match self {
             Error::Internal(_) => true,
             Error::Data(error) => error.is_internal(),
+            Error::Train(error) => error.is_internal(),
             _ => false,
         }
     }
@@ -40,6 +44,19 @@ impl Error {
     /// What is wrong with the contents of a file.
     pub fn in_file(path: &Path, error: impl std::fmt::Display) -> Self {
         Error::Refused(format!("{}: {error}", path.display()))
+    }
+
+    /// A file of a finished run that is gone.
+    pub(crate) fn lost(path: &Path) -> Self {
+        Error::in_file(path, "missing, though run.json lists it; copy the folder again or fit again")
+    }
+
+    /// A file of a finished run that is not what was written.
+    pub(crate) fn altered(path: &Path) -> Self {
+        Error::in_file(
+            path,
+            "altered since the run was written: its checksum is not the one in run.json; copy the folder again or fit again",
+        )
     }
 
     /// A file that cannot be read, and what to do where there is advice to give.

@@ -1,21 +1,27 @@
 //! The folder of a run. Every file in it is written whole or not at all, and by one process at a time.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use cmrm_data::files::{self, FolderLock};
+use cmrm_data::preprocess::Preprocess;
 use cmrm_report::{Report, SCHEMA, SELF_CHECK_SCHEMA, SelfCheck};
+use cmrm_train::Predictor;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
+use crate::contents::{json, metrics, report_files};
 use crate::error::{Error, Result};
-use crate::info::{FORMAT, RunInfo, RunKind};
+use crate::info::{RunInfo, RunKind};
 use crate::names::{
-    BEST, CHECKPOINT, CHECKPOINTS, DATA_STAMP, MARGINS, METRICS, MODEL, PAGE, REPORT, RUN, SEARCH, SELF_CHECK,
-    SETTINGS, SUMMARY, SUMMARY_TEXT,
+    BEST, CHECKPOINT, CHECKPOINTS, DATA_STAMP, MARGINS, METRICS, MODEL, PREPROCESS, REPORT, RUN, SEARCH,
+    SELF_CHECK, SETTINGS, SUMMARY, SUMMARY_TEXT,
 };
 use crate::rows::TrainingRows;
+use crate::seal;
 use crate::summary::FitSummary;
 
 /// The folder of a run.
@@ -24,6 +30,8 @@ pub struct RunDir {
     path: PathBuf,
     /// Held while the run is written.
     _lock: Option<FolderLock>,
+    /// Names of the files that have to be there, in the folder of a finished run that was opened.
+    needed: BTreeSet<String>,
 }
 
 impl RunDir {
@@ -35,7 +43,7 @@ impl RunDir {
 
     /// A folder that is there already, to read from.
     pub fn at(path: &Path) -> Self {
-        RunDir { path: path.to_owned(), _lock: None }
+        RunDir { path: path.to_owned(), _lock: None, needed: BTreeSet::new() }
     }
 
     /// Refuses a folder that holds anything or is being written, before any work is done for it.
@@ -71,7 +79,7 @@ impl RunDir {
     /// Locks a folder, or says that another process has done so.
     pub fn lock(path: &Path) -> Result<Self> {
         match FolderLock::take(path).map_err(|error| Error::writing(path, &error))? {
-            Some(lock) => Ok(RunDir { path: path.to_owned(), _lock: Some(lock) }),
+            Some(lock) => Ok(RunDir { path: path.to_owned(), _lock: Some(lock), needed: BTreeSet::new() }),
             None => Err(Error::refused(format!(
                 "{}: another process is writing into this folder; wait until it has finished, or choose another --out",
                 path.display()
@@ -79,9 +87,10 @@ impl RunDir {
         }
     }
 
-    /// Clears away what a killed process has left, and writes the settings: from here on there is a run. It must be
-    /// locked.
+    /// Clears away what a killed process has left, and writes the settings: from here on there is a run, and it is not finished. It must
+    /// be locked.
     pub fn begin(&self, settings: &str) -> Result<()> {
+        self.remove(RUN)?;
         let folders = [self.path.clone(), self.file(CHECKPOINTS)];
         for folder in folders.iter().filter(|folder| folder.is_dir()) {
             files::remove_leftovers(folder).map_err(|error| Error::writing(folder, &error))?;
@@ -100,9 +109,9 @@ impl RunDir {
         self.file(CHECKPOINTS).is_dir()
     }
 
-    /// Marks the run as finished, every other file being there, and only then removes what nobody will go on from.
+    /// Marks the run as finished, every other file being there, with their checksums, and only then removes what nobody will go on from.
     pub fn finish(&self, info: &RunInfo) -> Result<()> {
-        self.write_json(RUN, info)?;
+        seal::seal(self, info)?;
         self.remove_progress()
     }
 
@@ -113,18 +122,20 @@ impl RunDir {
 
     /// Removes what only an unfinished run needs. The run must be locked.
     pub fn remove_progress(&self) -> Result<()> {
-        for path in [CHECKPOINT, DATA_STAMP].map(|name| self.file(name)) {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::writing(&path, &error)),
-                _ => {}
-            }
-        }
-        Ok(())
+        [CHECKPOINT, DATA_STAMP].iter().try_for_each(|name| self.remove(name))
     }
 
-    /// Opens a finished run.
+    fn remove(&self, name: &str) -> Result<()> {
+        let path = self.file(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::writing(&path, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens a finished run, and refuses one with a file that is not what was written.
     pub fn open(path: &Path) -> Result<(Self, RunInfo)> {
-        let run = RunDir::at(path);
+        let mut run = RunDir::at(path);
         if !path.is_dir() {
             return Err(Error::refused(format!(
                 "{}: not a folder; name the folder of a run, written by `cmrm fit --out`",
@@ -140,22 +151,16 @@ impl RunDir {
                 ),
             ));
         }
-        /// The version is looked at first, so that a later one is named as such.
-        #[derive(Deserialize)]
-        struct Version {
-            format: u32,
-        }
-        let version: Version = run.read_json(RUN)?;
-        if version.format != FORMAT {
-            return Err(Error::refused(format!(
-                "{}: the run has format {}, this version reads {FORMAT}; fit again, or use the version that wrote it",
-                path.display(),
-                version.format
-            )));
-        }
-        let info: RunInfo = run.read_json(RUN)?;
+        let info = seal::check(&run)?;
         info.check().map_err(|error| Error::refused(format!("{}: {error}", run.file(RUN).display())))?;
+        let needed = info.files.iter().filter(|(_, checksum)| checksum.is_needed());
+        run.needed = needed.map(|(name, _)| name.clone()).collect();
         Ok((run, info))
+    }
+
+    /// Whether `run.json` lists this file as one that is there.
+    pub(crate) fn needs(&self, file: &Path) -> bool {
+        file.file_name().and_then(|name| name.to_str()).is_some_and(|name| self.needed.contains(name))
     }
 
     /// Refuses a run on images, whose network this program cannot apply.
@@ -200,6 +205,21 @@ impl RunDir {
         self.file(&format!("{name}.safetensors"))
     }
 
+    /// Writes the model of an arm.
+    pub fn write_model(&self, arm: &str, chosen: &str, predictor: &Predictor) -> Result<()> {
+        write_file(&self.model_file(arm, chosen), &predictor.to_bytes()?)
+    }
+
+    /// Writes how columns become features.
+    pub fn write_preprocess(&self, preprocess: &Preprocess) -> Result<()> {
+        self.write(PREPROCESS, &(preprocess.to_json()? + "\n"))
+    }
+
+    /// Writes the rows that an arm's prediction sets are calibrated on.
+    pub fn write_calibration(&self, arm: &str, chosen: &str, calibration: &Calibration) -> Result<()> {
+        calibration.write(&self.calibration_file(arm, chosen))
+    }
+
     /// Writes text.
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
         write_file(&self.file(name), text.as_bytes())
@@ -207,18 +227,12 @@ impl RunDir {
 
     /// Writes JSON for people to read.
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<()> {
-        let text = serde_json::to_string_pretty(value).map_err(|e| Error::Internal(format!("{name}: {e}")))?;
-        self.write(name, &(text + "\n"))
+        self.write(name, &json(name, value)?)
     }
 
     /// Writes the figures of the epochs.
     pub fn write_metrics(&self, epochs: &[impl Serialize]) -> Result<()> {
-        let mut lines = String::new();
-        for epoch in epochs {
-            lines += &serde_json::to_string(epoch).map_err(|e| Error::Internal(format!("{METRICS}: {e}")))?;
-            lines.push('\n');
-        }
-        self.write(METRICS, &lines)
+        self.write(METRICS, &metrics(epochs)?)
     }
 
     /// Writes the summary, for programs and as text.
@@ -234,14 +248,13 @@ impl RunDir {
 
     /// Writes the report's data, and the page made of it.
     pub fn write_report(&self, report: &Report) -> Result<()> {
-        self.write_json(REPORT, report)?;
-        self.write(PAGE, &cmrm_report::page(report))
+        report_files(report)?.iter().try_for_each(|(name, text)| self.write(name, text))
     }
 
     /// Reads the report's data.
     pub fn read_report(&self) -> Result<Report> {
         let file = self.file(REPORT);
-        if !file.exists() {
+        if !file.exists() && !self.needs(&file) {
             return Err(Error::in_file(
                 &file,
                 "missing; the run comes from a version without pages and figures; fit again",
@@ -260,14 +273,34 @@ impl RunDir {
 
     /// Writes how good the suspects are, and the report with it. The run must be locked.
     pub fn write_self_check(&self, check: SelfCheck, report: Report) -> Result<()> {
-        self.write_json(SELF_CHECK, &check)?;
-        self.write_report(&Report { self_check: Some(check), ..report })
+        let report = Report { self_check: Some(check), ..report };
+        let mut files = vec![(SELF_CHECK, json(SELF_CHECK, &report.self_check)?)];
+        files.extend(report_files(&report)?);
+        self.replace(&files)
+    }
+
+    /// Replaces the summary and the report of a finished run. The run must be locked.
+    pub fn replace_summary_and_report(&self, summary: &FitSummary, report: &Report) -> Result<()> {
+        let mut files = vec![(SUMMARY, json(SUMMARY, summary)?), (SUMMARY_TEXT, summary.to_markdown())];
+        files.extend(report_files(report)?);
+        self.replace(&files)
+    }
+
+    /// Adds a file to a finished run, or replaces it. The run must be locked.
+    pub fn replace_json(&self, name: &str, value: &impl Serialize) -> Result<()> {
+        self.replace(&[(name, json(name, value)?)])
+    }
+
+    /// Replaces or adds files of a finished run, and their checksums. A process that is killed at any moment leaves a run that opens: with
+    /// some of the files as they were. The run must be locked.
+    pub fn replace(&self, files: &[(&str, String)]) -> Result<()> {
+        seal::replace(self, files)
     }
 
     /// Reads how good the suspects are, if that was checked.
     pub fn read_self_check(&self) -> Result<Option<SelfCheck>> {
         let file = self.file(SELF_CHECK);
-        if !file.exists() {
+        if !file.exists() && !self.needs(&file) {
             return Ok(None);
         }
         let check: SelfCheck = self.read_json(SELF_CHECK)?;
@@ -284,19 +317,35 @@ impl RunDir {
 
     /// Reads what training saw of the rows.
     pub fn read_rows(&self, info: &RunInfo) -> Result<TrainingRows> {
-        TrainingRows::read(&self.file(MARGINS), &info.classes)
+        let file = self.file(MARGINS);
+        if self.needs(&file) && !file.exists() {
+            return Err(Error::lost(&file));
+        }
+        TrainingRows::read(&file, &info.classes)
     }
 
     /// Reads text.
     pub fn read(&self, name: &str) -> Result<String> {
         let path = self.file(name);
         fs::read_to_string(&path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound if self.needs(&path) => Error::lost(&path),
+            ErrorKind::InvalidData => {
+                Error::in_file(&path, "not a text; the file is damaged: copy the folder again or fit again")
+            }
             ErrorKind::NotFound => Error::refused(format!(
                 "{}: missing; this is not the folder of a finished run (continue an unfinished one with `cmrm fit --resume --out {}`)",
                 path.display(),
                 self.path.display()
             )),
             _ => Error::reading(&path, &error),
+        })
+    }
+
+    /// Reads a file of the folder.
+    pub(crate) fn read_bytes(&self, path: &Path) -> Result<Vec<u8>> {
+        fs::read(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound if self.needs(path) => Error::lost(path),
+            _ => Error::reading(path, &error),
         })
     }
 

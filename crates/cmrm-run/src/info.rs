@@ -4,10 +4,14 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checksums::Checksums;
+use crate::data_root::DataRoot;
 use crate::error::{Error, Result};
 
-/// Version of the folder's layout; a reader refuses any other.
-pub const FORMAT: u32 = 1;
+/// Version of the folder's layout; a reader refuses later ones. See docs/run-folder.md for what changed.
+pub const FORMAT: u32 = 2;
+/// The last version without checksums; it is still read.
+pub(crate) const WITHOUT_CHECKSUMS: u32 = 1;
 
 /// What a run has trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -42,6 +46,18 @@ pub struct RunInfo {
     /// Fingerprint of the rows of the data (`Fingerprint::of_rows`), for decisions on them; earlier runs have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_fingerprint: Option<String>,
+    /// Where paths of the settings start; nothing for a run whose data was in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_root: Option<DataRoot>,
+    /// The NumPy type of the labels of a run that Python saved, where they are not strings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_type: Option<String>,
+    /// Checksums of all other files of the run that are not written to later; none in format 1.
+    #[serde(default, skip_serializing_if = "Checksums::is_empty")]
+    pub files: Checksums,
+    /// The checksum of this file, without these digits. The last field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
 }
 
 impl RunInfo {
@@ -57,6 +73,10 @@ impl RunInfo {
             chosen,
             fingerprint,
             rows_fingerprint: None,
+            data_root: None,
+            label_type: None,
+            files: Checksums::new(),
+            checksum: None,
         }
     }
 

@@ -43,27 +43,26 @@ pub const TRIALS: &str = "trials.jsonl";
 /// The settings that a search has chosen.
 pub const BEST: &str = "best.toml";
 
+/// The files of a finished run that are never written to again, or only together with `run.json`; models and calibration rows, which
+/// are named by their arm, come besides. Decisions, locks and checkpoints are not among them.
+pub(crate) const SEALED: [&str; 12] = [
+    SETTINGS,
+    PREPROCESS,
+    METRICS,
+    MARGINS,
+    SUMMARY,
+    SUMMARY_TEXT,
+    REPORT,
+    PAGE,
+    SELF_CHECK,
+    CARDS,
+    TEST_PROBABILITIES,
+    RESULT,
+];
+
 /// Whether a file of that name in the folder of a run or a search is one of its own. Models and calibration rows are named by
 /// their arm; SQLite adds endings to the name of its file.
 pub fn is_own(name: &str) -> bool {
-    let own = [
-        SETTINGS,
-        RUN,
-        PREPROCESS,
-        METRICS,
-        MARGINS,
-        SUMMARY,
-        SUMMARY_TEXT,
-        REPORT,
-        PAGE,
-        SELF_CHECK,
-        CARDS,
-        TEST_PROBABILITIES,
-        RESULT,
-        SEARCH,
-        TRIALS,
-        BEST,
-        ".lock",
-    ];
-    own.contains(&name) || name.starts_with(DECISIONS) || name.ends_with(".safetensors")
+    let others = [RUN, SEARCH, TRIALS, BEST, ".lock"];
+    SEALED.contains(&name) || others.contains(&name) || name.starts_with(DECISIONS) || name.ends_with(".safetensors")
 }

@@ -7,10 +7,13 @@ use cmrm::audit::{Audit, Evidence, MarginOptions, limit_by_class, rank_confidenc
 use cmrm::scores::strongest_other;
 use cmrm_data::read::{ReadOptions, Source, read};
 use cmrm_data::table::Values;
+use cmrm_data::write::ParquetTableWriter;
 use cmrm_data::{Column, Dataset, Features, LabelOptions, LabelledRows, Override, Table};
 use cmrm_train::train::RowRecord;
 
 use crate::error::{Error, Result};
+use crate::folder::write_file;
+use crate::names::MARGINS;
 use crate::suspects::most_likely_wrong;
 
 /// The column of probabilities that labels are wrong.
@@ -107,6 +110,28 @@ impl TrainingRows {
         self.labels.is_empty()
     }
 
+    /// Puts the rows in the order of the data.
+    pub fn sort_by_row(&mut self) {
+        fn sorted<T: Clone>(order: &[usize], values: &mut Vec<T>) {
+            if !values.is_empty() {
+                *values = order.iter().map(|&at| values[at].clone()).collect();
+            }
+        }
+        let mut order: Vec<usize> = (0..self.rows.len()).collect();
+        order.sort_by_key(|&at| self.rows[at]);
+        sorted(&order, &mut self.rows);
+        [&mut self.ids, &mut self.files].into_iter().for_each(|texts| sorted(&order, texts));
+        [&mut self.labels, &mut self.rival].into_iter().for_each(|labels| sorted(&order, labels));
+        let numbers = [&mut self.margin, &mut self.mean_margin, &mut self.weight, &mut self.mean_weight];
+        numbers.into_iter().for_each(|values| sorted(&order, values));
+        let judged =
+            [&mut self.confidence, &mut self.base_confidence, &mut self.base_margin, &mut self.wrong_probability];
+        judged.into_iter().for_each(|values| sorted(&order, values));
+        if let Some(wrong) = &mut self.wrong {
+            sorted(&order, wrong);
+        }
+    }
+
     /// Name of a class.
     pub fn name(&self, class: u32) -> &str {
         self.classes.get(class as usize).map_or("?", String::as_str)
@@ -163,6 +188,19 @@ impl TrainingRows {
 
     /// Writes the table.
     pub fn write(&self, path: &Path) -> Result<()> {
+        write_file(path, &self.to_parquet()?)
+    }
+
+    /// The table as the bytes of its file.
+    pub fn to_parquet(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut writer = ParquetTableWriter::new(&mut bytes);
+        writer.write(&self.table()?)?;
+        writer.finish()?;
+        Ok(bytes)
+    }
+
+    fn table(&self) -> Result<Table> {
         let numbers = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>();
         let names = |labels: &[u32]| labels.iter().map(|&label| self.name(label)).collect::<Vec<&str>>();
         let mut columns = vec![Column::numeric("row", self.rows.iter().map(|&row| row as f64).collect())];
@@ -190,17 +228,26 @@ impl TrainingRows {
             let wrong = wrong.iter().map(|&wrong| f64::from(u8::from(wrong))).collect();
             columns.push(Column::numeric("known_wrong", wrong));
         }
-        Ok(cmrm_data::write::write_table(path, &Table::new(columns)?)?)
+        Ok(Table::new(columns)?)
     }
 
     /// Reads the table of a run that knows these classes.
     pub fn read(path: &Path, classes: &[String]) -> Result<Self> {
+        TrainingRows::read_from(&Source::file(path), path, classes)
+    }
+
+    /// The same of the bytes of its file.
+    pub fn from_parquet(bytes: &[u8], classes: &[String]) -> Result<Self> {
+        TrainingRows::read_from(&Source::bytes(MARGINS, bytes.to_vec()), Path::new(MARGINS), classes)
+    }
+
+    fn read_from(source: &Source, path: &Path, classes: &[String]) -> Result<Self> {
         let bad = |what: &str| Error::in_file(path, format!("{what}; fit again"));
         let mut options = ReadOptions::default();
         for name in ["given_label", "rival_label"] {
             options.overrides.insert(name.into(), Override::Categorical);
         }
-        let Features::Table(table) = read(&Source::file(path), &options)?.features else {
+        let Features::Table(table) = read(source, &options)?.features else {
             return Err(bad("not a table"));
         };
         let column = |name: &str| table.column(name).ok_or_else(|| bad(&format!("no column '{name}'")));
@@ -252,7 +299,6 @@ impl TrainingRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::names::MARGINS;
 
     #[test]
     fn what_was_written_is_read_again() {
@@ -304,6 +350,10 @@ mod tests {
         (rows.ids, rows.wrong) = (Vec::new(), None);
         rows.write(&path).unwrap();
         assert_eq!(TrainingRows::read(&path, &rows.classes).unwrap(), rows);
+        assert_eq!(TrainingRows::from_parquet(&std::fs::read(&path).unwrap(), &rows.classes).unwrap(), rows);
+        rows.sort_by_row();
+        assert_eq!((&rows.rows, &rows.labels), (&vec![0, 4, 7], &vec![0, 2, 0]));
+        assert_eq!((&rows.margin, &rows.wrong_probability), (&vec![-0.6, 0.1, -0.7], &vec![0.75, 0.9, 0.5]));
         let refused = TrainingRows::read(&path, &text(&["1", "2"])).unwrap_err().to_string();
         assert!(refused.contains("true") && refused.contains(MARGINS), "{refused}");
     }

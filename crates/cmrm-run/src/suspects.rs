@@ -21,6 +21,18 @@ pub struct Suspect {
     pub margin: f32,
 }
 
+impl Suspect {
+    /// The training row at a place in the record.
+    pub fn at(rows: &TrainingRows, at: usize) -> Self {
+        Suspect {
+            row: rows.rows[at],
+            given_label: rows.name(rows.labels[at]).into(),
+            suggested_label: rows.name(rows.rival[at]).into(),
+            margin: rows.margin[at],
+        }
+    }
+}
+
 /// How good a list of suspects is, by the probabilities that the labels of all rows are wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
@@ -91,12 +103,7 @@ impl Suspects {
             precision = (!suspects.is_empty()).then(|| found / suspects.len() as f64);
             recall = (wrong > 0).then(|| found / wrong as f64);
         }
-        let top = suspects.iter().take(TOP).map(|&at| Suspect {
-            row: rows.rows[at],
-            given_label: rows.name(rows.labels[at]).into(),
-            suggested_label: rows.name(rows.rival[at]).into(),
-            margin: rows.margin[at],
-        });
+        let top = suspects.iter().take(TOP).map(|&at| Suspect::at(rows, at));
         let expected = Expected::of(&rows.wrong_probability, suspects.iter().copied());
         let (count, top) = (suspects.len(), top.collect());
         let withheld = rows.evidence().is_some_and(|evidence| evidence.tells_nothing());

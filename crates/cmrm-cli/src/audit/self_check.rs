@@ -4,8 +4,7 @@ use std::path::Path;
 
 use cmrm_fit::{Audited, Fit};
 use cmrm_report::SelfCheck;
-use cmrm_run::{Fitted, RunDir, RunKind, Wanted};
-use cmrm_train::Predictor;
+use cmrm_run::{Model, RunDir, RunKind};
 
 use crate::failure::{Failure, Result};
 use crate::outputs::Outputs;
@@ -53,11 +52,8 @@ impl SelfChecking<'_> {
         // Held until the check is written: two at a time would do the same work.
         let run = RunDir::lock(run.path())?;
         let report = run.read_report()?;
-        let fitted = Fitted::open(self.run, Wanted::Chosen)?;
-        let transition = fitted.arms.iter().find_map(|(_, model)| match model {
-            Predictor::Vote(vote) => vote.noise().map(|noise| &noise.transition),
-            _ => None,
-        });
+        let model = Model::open(self.run)?;
+        let transition = model.chosen().noise().map(|noise| &noise.transition);
         let audited = Audited { rows: &rows, noise, transition, precision: self.precision };
         let prepared = run_data::read(&config, &info, self.cache)?.rows;
         terminal.say(format!("{place}: fitting again with some labels flipped …"));

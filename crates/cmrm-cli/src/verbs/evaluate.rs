@@ -10,7 +10,7 @@ use cmrm::metric::{Confusion, predicted_classes};
 use cmrm_data::MissingLabels;
 use cmrm_run::compare::compare;
 use cmrm_run::judge::measure;
-use cmrm_run::{Fitted, Wanted};
+use cmrm_run::{Model, Wanted};
 
 use crate::args::ReadArgs;
 use crate::evaluation::{ArmEvaluation, ClassEvaluation, Evaluation, Sets};
@@ -44,35 +44,35 @@ pub struct EvaluateArgs {
 }
 
 pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
-    let fitted = Fitted::open(&args.run, args.arm.as_deref().map_or(Wanted::All, Wanted::Named))?;
+    let model = Model::open_arms(&args.run, args.arm.as_deref().map_or(Wanted::All, Wanted::Named))?;
     let missing = if args.hold_out_unlabelled { MissingLabels::HoldOut } else { MissingLabels::Refuse };
-    let calibrator = Calibrator::new(&fitted, args.coverage, &args.sets, Some(&args.data), terminal)?;
+    let calibrator = Calibrator::new(&args.run, &model, args.coverage, &args.sets, Some(&args.data), terminal)?;
     let advice = "no labels to evaluate by; name their column with --label or their file with --labels";
-    let judged = judge(&args.data, &args.read, missing, advice, &fitted, terminal)?;
+    let judged = judge(&args.data, &args.read, missing, advice, &args.run, &model, terminal)?;
     let mut arms = Vec::new();
     for (arm, probabilities) in judged.probabilities.iter().enumerate() {
-        let matrix = Matrix::new(probabilities, fitted.info.classes.len())?;
+        let matrix = Matrix::new(probabilities, model.classes().len())?;
         let predicted = predicted_classes(matrix)?;
         let sets = match calibrator.predictor(arm)? {
             Some(predictor) => Some(predictor.predict(matrix, &[])?),
             None => {
-                let name = &fitted.arms[arm].0;
+                let name = model.arms()[arm].name();
                 terminal.say(format!("note: no prediction sets for the arm {name}: the run kept no calibration rows"));
                 None
             }
         };
-        arms.push(evaluate_arm(args, &fitted, arm, matrix, &predicted, &judged.labels, sets.as_ref())?);
+        arms.push(evaluate_arm(args, &model, arm, matrix, &predicted, &judged.labels, sets.as_ref())?);
     }
     let difference = match judged.probabilities.as_slice() {
         [base, envelope] => {
-            let of_classes = |values| Matrix::new(values, fitted.info.classes.len());
+            let of_classes = |values| Matrix::new(values, model.classes().len());
             Some(compare(of_classes(base)?, of_classes(envelope)?, &judged.labels, args.seed)?)
         }
         _ => None,
     };
     let evaluation = Evaluation {
         schema: "cmrm/evaluate/1",
-        run: fitted.run.path().display().to_string(),
+        run: args.run.display().to_string(),
         data: args.data.clone(),
         labels: judged.labels_from,
         rows: judged.labels.len(),
@@ -89,14 +89,14 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<ExitCode> {
 
 fn evaluate_arm(
     args: &EvaluateArgs,
-    fitted: &Fitted,
+    model: &Model,
     arm: usize,
     probabilities: Matrix<'_, f32>,
     predicted: &[u32],
     labels: &[u32],
     sets: Option<&PredictionSets>,
 ) -> Result<ArmEvaluation> {
-    let (name, classes) = (&fitted.arms[arm].0, &fitted.info.classes);
+    let (name, classes) = (model.arms()[arm].name(), model.classes());
     let report = sets.map(|sets| conformal::evaluate(sets, labels)).transpose()?;
     let confusion = Confusion::new(predicted, labels, classes.len())?;
     let (precisions, recalls, f1) = (confusion.precisions(), confusion.recalls(), confusion.f1_scores());
@@ -113,7 +113,7 @@ fn evaluate_arm(
         }
     });
     Ok(ArmEvaluation {
-        name: name.clone(),
+        name: name.to_owned(),
         metrics: measure(probabilities, labels, args.seed)?,
         per_class: per_class.collect(),
         sets: report.map(|report| Sets {

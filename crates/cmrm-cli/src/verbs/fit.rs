@@ -7,7 +7,7 @@ use cmrm_data::Fingerprint;
 use cmrm_fit::{Fit, FitConfig, FitOutcome, Prepared, auto_candidates, choose};
 use cmrm_report::Card;
 use cmrm_run::summary::FitSummary;
-use cmrm_run::{RunDir, write_file};
+use cmrm_run::{DataRoot, RunDir, write_file};
 use cmrm_train::Checkpoint;
 use cmrm_train::train::Trainer;
 use cmrm_train::tune::SearchConfig;
@@ -239,6 +239,10 @@ fn finish(
     report.origin.rows_fingerprint.clone_from(&rows_fingerprint);
     run.write_report(&report)?;
     info.rows_fingerprint = rows_fingerprint;
+    let data = &outcome.config.data;
+    if !names_data_set(data) && !is_stream(Path::new(data)) {
+        info.data_root = DataRoot::here(run.path());
+    }
     run.finish(&info)?;
     Ok(summary)
 }

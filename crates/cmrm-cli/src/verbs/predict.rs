@@ -4,12 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use cmrm::Matrix;
 use cmrm::conformal::{PredictionSets, SetPredictor};
-use cmrm::metric::predicted_classes;
 use cmrm_data::Table;
 use cmrm_data::table::{Column, Kind, Values};
-use cmrm_run::{Fitted, Wanted};
+use cmrm_run::{Model, Wanted};
 use cmrm_train::Stop;
 use serde_json::json;
 
@@ -69,23 +67,22 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
              --coverage",
         ));
     }
-    let fitted = Fitted::open(&args.run, args.arm.as_deref().map_or(Wanted::Chosen, Wanted::Named))?;
-    let (arm, _) = fitted.arms.first().ok_or_else(|| Failure::internal("the run has no arm"))?;
+    let model = Model::open_arms(&args.run, args.arm.as_deref().map_or(Wanted::Chosen, Wanted::Named))?;
+    let arm = model.chosen().name();
     let sets = match args.coverage {
         None => None,
         Some(coverage) => {
-            let calibrator = Calibrator::new(&fitted, coverage, &args.sets, None, terminal)?;
+            let calibrator = Calibrator::new(&args.run, &model, coverage, &args.sets, None, terminal)?;
             Some(calibrator.predictor(0)?.ok_or_else(|| calibrator.no_rows(0))?)
         }
     };
-    let read = known::completed(&args.read, &args.data, &args.run, Some(fitted.preprocess.expected()))?;
-    let mut rows = NewRows::open(&args.data, &read, &fitted.preprocess, terminal)?;
-    let job =
-        Job { args, fitted: &fitted, sets: sets.as_ref(), labelled: read.label.is_some() || read.labels.is_some() };
+    let read = known::completed(&args.read, &args.data, &args.run, Some(model.preprocess().expected()))?;
+    let mut rows = NewRows::open(&args.data, &read, &model, terminal)?;
+    let job = Job { args, model: &model, sets: sets.as_ref(), labelled: read.label.is_some() || read.labels.is_some() };
     let mut head = serde_json::Map::new();
     head.insert("schema".into(), "cmrm/predict/1".into());
-    head.insert("run".into(), fitted.run.path().display().to_string().into());
-    head.insert("arm".into(), arm.as_str().into());
+    head.insert("run".into(), args.run.display().to_string().into());
+    head.insert("arm".into(), arm.into());
     head.insert("coverage".into(), json!(args.coverage));
     head.insert("abstain_above".into(), json!(args.abstain_above));
     head.insert("version".into(), env!("CARGO_PKG_VERSION").into());
@@ -107,7 +104,7 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
 fn to_file(job: &Job<'_>, rows: &mut NewRows<'_>, out: &OutFile, format: OutFormat) -> Result<u64> {
     let failed = |error: cmrm_data::Error| in_output(error, out.path().display());
     out.fill(|file| {
-        let mut writer = PredictionWriter::file(file, format, job.fitted.info.classes.len()).map_err(failed)?;
+        let mut writer = PredictionWriter::file(file, format, job.model.classes().len()).map_err(failed)?;
         let mut count = 0;
         rows.each_block(|block, about| {
             let (table, probabilities) = job.predict(block, about)?;
@@ -155,7 +152,7 @@ fn to_stdout(
 
 struct Job<'a> {
     args: &'a PredictArgs,
-    fitted: &'a Fitted,
+    model: &'a Model,
     sets: Option<&'a SetPredictor>,
     /// Whether the rows have labels that someone asked for.
     labelled: bool,
@@ -164,22 +161,18 @@ struct Job<'a> {
 impl Job<'_> {
     /// The table of a block, and its probabilities.
     fn predict(&self, block: Block, id_name: Option<&str>) -> Result<(Table, Vec<f32>)> {
-        let classes = &self.fitted.info.classes;
-        // `run` has made sure that there is an arm.
-        let Some((_, model)) = self.fitted.arms.first() else { return Err(Failure::internal("the run has no arm")) };
-        let probabilities = model.probabilities(block.x()?, &Stop::default())?;
-        let matrix = Matrix::new(&probabilities, classes.len())?;
-        let predicted = predicted_classes(matrix)?;
-        let numbers = |of: &dyn Fn(&[f32]) -> f64| matrix.iter_rows().map(of).collect::<Vec<f64>>();
-        let mut columns =
-            vec![Column::numeric("row", (0..matrix.rows() as u64).map(|i| (block.first_row + i) as f64).collect())];
+        let classes = self.model.classes();
+        let said = self.model.predict_rows(self.model.chosen(), block.x()?, &Stop::default())?;
+        let (matrix, predicted) = (said.matrix()?, said.labels());
+        let numbers = |of: &dyn Fn(usize) -> f64| (0..said.len()).map(of).collect::<Vec<f64>>();
+        let mut columns = vec![Column::numeric("row", numbers(&|i| (block.first_row + i as u64) as f64))];
         if let Some(labels) = block.labels.filter(|_| self.labelled) {
             columns.push(text_column("given_label", labels.iter().map(Option::as_deref)));
         }
         let sets = self.sets.map(|sets| sets.predict(matrix, &[])).transpose()?;
         let undecided: Option<Vec<bool>> = match (&sets, self.args.abstain_above) {
             (Some(sets), Some(most)) => {
-                let rows = sets.sizes().zip(&predicted).enumerate();
+                let rows = sets.sizes().zip(predicted).enumerate();
                 Some(rows.map(|(row, (size, &class))| size > most || !sets.contains(row, class)).collect())
             }
             _ => None,
@@ -187,8 +180,8 @@ impl Job<'_> {
         let decided = |row: usize| undecided.as_ref().is_none_or(|undecided| !undecided[row]);
         let label_of = |(row, &k): (usize, &u32)| decided(row).then(|| classes[k as usize].as_str());
         columns.push(text_column("predicted_label", predicted.iter().enumerate().map(label_of)));
-        columns.push(Column::numeric("confidence", numbers(&|row| top_two(row).0)));
-        columns.push(Column::numeric("margin", numbers(&|row| top_two(row).0 - top_two(row).1)));
+        columns.push(Column::numeric("confidence", numbers(&|row| said.confidence(row))));
+        columns.push(Column::numeric("margin", numbers(&|row| said.margin(row))));
         if let Some(sets) = &sets {
             let joined = joined_sets(sets, classes);
             columns.push(text_column("prediction_set", joined.iter().map(|set| Some(set.as_str()))));
@@ -199,7 +192,7 @@ impl Job<'_> {
         }
         if self.args.probabilities {
             for (k, class) in classes.iter().enumerate() {
-                columns.push(Column::numeric(format!("p_{class}"), numbers(&|row| f64::from(row[k]))));
+                columns.push(Column::numeric(format!("p_{class}"), numbers(&|row| f64::from(matrix.row(row)[k]))));
             }
         }
         if let Some(ids) = &block.ids {
@@ -207,7 +200,7 @@ impl Job<'_> {
             let name = id_name.filter(|name| columns.iter().all(|column| column.name != *name)).unwrap_or("id");
             columns.insert(1, text_column(name, ids.iter().map(Option::as_deref)));
         }
-        Ok((Table::new(columns)?, probabilities))
+        Ok((Table::new(columns)?, said.into_probabilities()))
     }
 }
 
@@ -220,19 +213,6 @@ fn text_column<'a>(name: &str, cells: impl Iterator<Item = Option<&'a str>>) -> 
         }
     }
     builder.finish(name)
-}
-
-/// The largest probability and the one after it.
-fn top_two(row: &[f32]) -> (f64, f64) {
-    let (mut first, mut second) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
-    for &p in row {
-        if p > first {
-            (first, second) = (p, first);
-        } else if p > second {
-            second = p;
-        }
-    }
-    (f64::from(first), f64::from(second))
 }
 
 /// The names of each set with bars between them; a bar or backslash inside a name has a backslash before it.

@@ -93,6 +93,7 @@ fn the_table_says_which_labels_were_used() {
 #[test]
 fn without_calibration_rows_the_sets_are_left_out() {
     let (folder, name) = copy();
+    crate::common::unseal(folder.path());
     std::fs::remove_file(folder.path().join("calibration.safetensors")).unwrap();
     let output = succeed(&["evaluate", &name, &run().name("test.csv"), "--label", "label", "--json"]);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -17,6 +17,7 @@ fn on(text: &str, name: &str, more: &[&str]) -> String {
 #[test]
 fn no_calibration_rows() {
     let (folder, name) = copy();
+    crate::common::unseal(folder.path());
     std::fs::remove_file(folder.path().join("calibration.safetensors")).unwrap();
     let message = refuse(&["predict", &name, &run().name("test.csv"), "--coverage", "0.9", "--quiet"]);
     check(&message, &["calibration.safetensors: missing", "--validation-share", "leave out --coverage"]);

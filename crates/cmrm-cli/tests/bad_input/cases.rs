@@ -264,41 +264,53 @@ cases! {
         "fit digitz", ["digitz", "digits"];
     absent_file: "a missing file", |_f| (),
         "fit absent.csv --label y", ["absent.csv", "check the name"];
+    altered_model: "a model file with an altered byte", |f| {
+            files::run(f);
+            files::replace(&f.join("run/model.safetensors"), "\"F32\"", "\"I32\"");
+        }, "predict run good.csv", ["run/model.safetensors", "altered since the run was written", "copy the folder again", "fit again"];
+    altered_run: "a run whose classes were edited", |f| {
+            files::run(f);
+            files::replace(&f.join("run/run.json"), "\"yes\"", "\"YES\"");
+        }, "predict run good.csv", ["run/run.json", "does not fit its own checksum", "copy the folder again", "fit again"];
+    lost_calibration: "a run that has lost a file", |f| {
+            files::run(f);
+            fs::remove_file(f.join("run/calibration.safetensors")).unwrap();
+        }, "predict run good.csv --coverage 0.8", ["run/calibration.safetensors", "missing, though run.json lists it", "copy the folder again"];
     run_of_another_version: "a run of another format version", |f| {
             files::run(f);
-            files::replace(&f.join("run/run.json"), "\"format\": 1", "\"format\": 7");
-        }, "predict run good.csv", ["run", "format 7, this version reads 1", "fit again"];
+            files::replace(&f.join("run/run.json"), "\"format\": 2", "\"format\": 7");
+        }, "predict run good.csv", ["run", "format 7, this version reads 1 to 2", "fit again"];
     model_of_another_version: "a model of another format version", |f| {
-            files::run(f);
+            files::earlier_run(f);
             files::replace(&f.join("run/model.safetensors"), "format\\\":1", "format\\\":7");
         }, "predict run good.csv", ["run/model.safetensors", "format 7", "format 1", "fit again"];
     pipeline_of_another_version: "preprocessing of another format version", |f| {
-            files::run(f);
+            files::earlier_run(f);
             files::replace(&f.join("run/preprocess.json"), "\"format\": 1", "\"format\": 7");
         }, "predict run good.csv", ["run/preprocess.json", "7", "fit again"];
     damaged_model: "a truncated model file", |f| {
-            files::run(f);
+            files::earlier_run(f);
             let bytes = fs::read(f.join("run/model.safetensors")).unwrap();
             fs::write(f.join("run/model.safetensors"), &bytes[..bytes.len() / 2]).unwrap();
         }, "predict run good.csv", ["run/model.safetensors", "damaged", "copy it again"];
     files_of_different_runs: "a model from another run", |f| {
-            files::run(f);
+            files::earlier_run(f);
             files::replace(&f.join("run/run.json"), "\"yes\"", "\"yes\", \"maybe\"");
         }, "predict run good.csv", ["run/model.safetensors", "2 classes", "3", "fit again"];
     arm_outside: "a run whose model lies outside its folder", |f| {
-            files::run(f);
+            files::earlier_run(f);
             files::replace(&f.join("run/run.json"), "\"base\"", "\"../../x\"");
         }, "evaluate run good.csv --label churned", ["run/run.json", "arm '../../x'", "copy the folder again"];
     repeated_class: "a run with a duplicate class", |f| {
-            files::run(f);
+            files::earlier_run(f);
             files::replace(&f.join("run/run.json"), "\"yes\"", "\"no\"");
         }, "predict run good.csv", ["run/run.json", "class 'no' is named twice", "fit again"];
     transposed_model: "a model with a transposed weight matrix", |f| {
-            files::run(f);
+            files::earlier_run(f);
             files::replace(&f.join("run/model.safetensors"), "\"shape\":[4,5]", "\"shape\":[5,4]");
         }, "predict run good.csv", ["run/model.safetensors", "'layers.0.weight'", "[5, 4]", "[4, 5]", "fit again"];
     transposed_calibration: "transposed calibration probabilities", |f| {
-            files::run(f);
+            files::earlier_run(f);
             files::replace(&f.join("run/calibration.safetensors"), "\"shape\":[6,2]", "\"shape\":[2,6]");
         }, "predict run good.csv --coverage 0.8",
         ["run/calibration.safetensors", "'probabilities'", "[2, 6]", "[6, 2]", "fit again"];

@@ -117,6 +117,12 @@ pub fn run(folder: &Path) {
     crate::common::succeed(folder, &fit);
 }
 
+/// The same as an earlier version left it, without checksums.
+pub fn earlier_run(folder: &Path) {
+    run(folder);
+    crate::common::unseal(&folder.join("run"));
+}
+
 /// Replaces text in a file, which must hold it; the two have the same length where the file counts its bytes.
 pub fn replace(path: &Path, old: &str, new: &str) {
     let bytes = fs::read(path).unwrap();

@@ -11,6 +11,18 @@ pub fn cmrm(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cmrm")).args(arguments).current_dir(folder).output().unwrap()
 }
 
+/// Makes a run what it would be in format 1, without checksums: what is then changed in it is not noticed as such.
+pub fn unseal(run: &Path) {
+    let file = run.join("run.json");
+    let mut info: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let fields = info.as_object_mut().unwrap();
+    for name in ["files", "checksum", "data_root"] {
+        fields.remove(name);
+    }
+    fields.insert("format".into(), 1.into());
+    std::fs::write(&file, serde_json::to_string_pretty(&info).unwrap()).unwrap();
+}
+
 /// Runs it, insists on success, and gives standard output.
 pub fn succeed(folder: &Path, arguments: &[&str]) -> String {
     let output = cmrm(folder, arguments);

@@ -3,9 +3,11 @@
 
 pub mod text;
 
+mod checksum;
 mod lock;
 mod named;
 
+pub use checksum::{checksum, checksum_of_file};
 pub use lock::{FolderLock, has_lock_file, is_unused, remove_leftovers};
 pub use named::{AtomicFile, atomic_write};
 

@@ -137,8 +137,7 @@ pub fn add_base(run: &Path, base: &Path, labels: &[u32]) -> Result<()> {
     report.history.splice(0..0, base_report.history);
     summary.difference = Some(difference);
     summary.arms.splice(0..0, base_summary.arms);
-    run.write_summary(&summary)?;
-    Ok(run.write_report(&report)?)
+    Ok(run.replace_summary_and_report(&summary, &report)?)
 }
 
 /// Writes rows of `width` numbers as NPY.

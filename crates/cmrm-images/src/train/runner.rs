@@ -167,7 +167,7 @@ fn run(spec: &RunSpec, data: &Prepared, control: &Control<'_>, queue: &Queue) ->
     write_run(&run, spec, &data.set, &training, &test)?;
     compare(spec, data, control)?;
     append_result(&control.root, &result)?;
-    run.write_json(RESULT, &result)?;
+    run.replace_json(RESULT, &result)?;
     if checkpoint.exists() {
         fs::remove_file(&checkpoint).map_err(|error| Error::in_file(&checkpoint, error))?;
     }
