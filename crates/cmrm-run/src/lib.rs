@@ -1,7 +1,7 @@
 //! A run's folder and what is in it, whatever was trained: settings, models, row records, calibration, summary, report.
 //!
-//! [`Model`] applies a run to new rows. [`RunDir`] owns the folder. The engine for tables and the one for images both write through it, so that `cmrm audit`,
-//! `cmrm review` and `cmrm report` know one form.
+//! [`Model`] opens a run and applies it to new rows; `examples/predict.rs` is a program that does. [`RunDir`] owns the folder. The engine for
+//! tables and the one for images both write through it, so that `cmrm audit`, `cmrm review` and `cmrm report` know one form.
 
 mod calibration;
 mod cards;
@@ -29,10 +29,10 @@ pub use calibration::{CalibratedFor, Calibration};
 pub use cards::{Cards, FEW_COLUMNS, MANY_COLUMNS, PICTURE_BYTES, REVIEW_BYTES, REVIEWED, SUSPECTS, fitting};
 pub use checksums::{Checksum, Checksums};
 pub use confidences::Confidences;
+pub use contents::metrics;
 pub use data_root::DataRoot;
 pub use distributions::{DistributionParts, Distributions, distributions};
 pub use error::{Error, Result};
-pub use contents::metrics;
 pub use folder::{RunDir, write_file};
 pub use info::{FORMAT, RunInfo, RunKind};
 pub use model::{Arm, JudgedLabel, Model, Predictions, SetOptions, Wanted};
