@@ -82,3 +82,27 @@ fn the_results_shown_in_the_readme_are_the_results() {
     succeed(folder.path(), &["fit", "patients.csv", "--label", "label", "--out", "run"]);
     is_shown(&succeed(folder.path(), &["audit", "run"]), 2);
 }
+
+/// The Rust blocks of a Markdown text, without the lines that rustdoc hides.
+fn rust_blocks(markdown: &str) -> Vec<String> {
+    let rust = |block: &str| block.strip_prefix("rust\n").or(block.strip_prefix("\n")).map(str::to_owned);
+    let shown =
+        |block: String| block.lines().filter(|line| !line.starts_with("# ")).map(|l| format!("{l}\n")).collect();
+    markdown.split("```").skip(1).step_by(2).filter_map(rust).map(shown).collect()
+}
+
+/// Examples in documentation are compiled and run with the tests of their crate.
+#[test]
+fn the_rust_of_the_readme_is_that_of_the_documentation() {
+    let documented = |of: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(of).join("src/lib.rs");
+        let text = std::fs::read_to_string(path).unwrap();
+        let lines = text.lines().filter_map(|line| line.strip_prefix("//!"));
+        rust_blocks(&lines.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect::<String>())
+    };
+    let shown = rust_blocks(&readme());
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    for (block, of) in shown.iter().zip(["cmrm-fit", "cmrm"]) {
+        assert!(documented(of).contains(block), "not in the documentation of {of}: {block}");
+    }
+}

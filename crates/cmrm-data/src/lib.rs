@@ -5,6 +5,22 @@
 //! type into class indices and keeps the names. [`preprocess::Preprocess`] learns on the training rows how columns
 //! become numbers, is stored with a model as JSON, and yields a [`Dataset`]: what the training side takes.
 //!
+//! ```
+//! use cmrm_data::LabelOptions;
+//! use cmrm_data::preprocess::{Preprocess, PreprocessOptions};
+//! use cmrm_data::read::{ReadOptions, Source, read};
+//!
+//! let options = ReadOptions { label: Some("kind".into()), ..ReadOptions::default() };
+//! let fruit = read(&Source::bytes("fruit.csv", "length,width,kind\n3,2,plum\n8,4,pear\n4,3,plum\n"), &options)?;
+//! let labelled = fruit.encode_labels(&LabelOptions::default())?;
+//! let (preprocess, _) = Preprocess::fit(&fruit.features, &labelled.rows, &PreprocessOptions::default())?;
+//! let (rows, _) = preprocess.dataset(&fruit, &labelled)?;
+//! assert_eq!((rows.len(), rows.width(), rows.classes.len()), (3, 2, 2));
+//! # Ok::<(), cmrm_data::Error>(())
+//! ```
+//!
+//! `examples/peek.rs` shows what the columns of a file are.
+//!
 //! # Memory
 //! A table read whole costs eight bytes a numeric cell, four a category, one a boolean. Chunked reading
 //! ([`read::Opened::chunks`]) holds one chunk at a time. Features are `f32`: four bytes each, and four more for numeric

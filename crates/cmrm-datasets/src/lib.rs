@@ -3,6 +3,15 @@
 //! [`find`] an [`Entry`] by name, [`Fetch`] its files into a [`Cache`] from the network or from a folder, and [`load`] it.
 //! [`list()`] and [`verify`] say what the cache holds and whether it is still intact.
 //!
+//! ```
+//! use cmrm_datasets::{Cache, load};
+//!
+//! // Digits are built in; what has to be fetched lies in the cache.
+//! let digits = load("digits", &Cache::at("cache"))?;
+//! assert_eq!((digits.train.features.rows(), digits.classes.len()), (1797, 10));
+//! # Ok::<(), cmrm_datasets::Error>(())
+//! ```
+//!
 //! Nothing is placed in the cache before it was compared with a checksum. Where the makers' container says nothing
 //! about its content (a spreadsheet, a pickle, a gzip file), the content is what is compared. The few files that have
 //! no checksum of their own (CIFAR-10 unpacked by other means) are recorded at first use with a warning.

@@ -222,6 +222,12 @@ impl Default for FitConfig {
 }
 
 impl FitConfig {
+    /// The defaults, for the data at `path` with its labels in the column `label`. A run says so in its settings, and
+    /// `cmrm review` reads the rows from there.
+    pub fn for_path(path: impl Into<String>, label: impl Into<String>) -> Self {
+        FitConfig { data: path.into(), label: Some(label.into()), ..FitConfig::default() }
+    }
+
     /// Reads settings from TOML; a key that is not known is refused with the closest one that is.
     pub fn from_toml(text: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error| {

@@ -15,9 +15,10 @@ use crate::defaults::ENOUGH_TO_CHOOSE;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::kinds::Keep;
+use crate::loaded::Loaded;
 use crate::memory::{Need, Room, doubt_about_classes};
 use crate::part::Part;
-use crate::prepare::{Loaded, Prepared, encode_labels, known_labels, learn_preprocessing};
+use crate::prepare::{Prepared, encode_labels, known_labels, learn_preprocessing};
 use crate::split::{Split, draw};
 
 /// Watches a cross-fitting, whose folds run side by side.

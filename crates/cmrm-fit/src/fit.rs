@@ -5,18 +5,19 @@ use std::sync::Arc;
 use cmrm::Matrix;
 use cmrm_run::TrainingRows;
 use cmrm_run::summary::MemberSummary;
-use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Trained, Trainer};
+use cmrm_train::train::{Arm, EpochStats, Examples, Observer, Silent, Trained, Trainer};
 use cmrm_train::{Predictor, Stop};
 
 use crate::arms::arms;
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::kinds::ModelKind;
+use crate::loaded::Loaded;
 use crate::memory::{Need, Room};
 use crate::noise::{Balance, Noise};
 use crate::outcome::{FitOutcome, FittedArm};
 use crate::penalty::with_penalty;
-use crate::prepare::{Loaded, Prepared};
+use crate::prepare::Prepared;
 use crate::progress::OfObserver;
 
 /// A fit of rows in memory, ready to run. The command, the Python package, searches and cross-fitting all train this way,
@@ -29,6 +30,14 @@ pub struct Fit {
     pub(crate) config: FitConfig,
     pub(crate) arms: Vec<Arm>,
     pub(crate) rows: Arc<Prepared>,
+}
+
+impl FitConfig {
+    /// Checks the settings and trains on these rows to the end, with nobody watching: [`Fit::new`] and [`Fit::run`].
+    pub fn fit(&self, loaded: &Loaded) -> Result<FitOutcome> {
+        self.check()?;
+        Fit::new(self, loaded, &Stop::default())?.run(&mut Silent)
+    }
 }
 
 impl Fit {

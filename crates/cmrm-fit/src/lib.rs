@@ -5,34 +5,29 @@
 //! settings by observed labels. The command and the Python package both go this way, so that the same rows, seed and settings
 //! give the same bits in both.
 //!
-//! A table is trained on, audited, and predicted:
+//! A table is trained on, audited, predicted with, and kept as a run:
 //!
 //! ```
-//! use cmrm_data::ColumnRef;
-//! use cmrm_data::read::{ReadOptions, Source, read};
-//! use cmrm_fit::{Fit, FitConfig, Loaded};
-//! use cmrm_train::{Stop, train::Silent};
+//! # let folder = tempfile::tempdir()?;
+//! # std::env::set_current_dir(&folder)?;
+//! # let size = |row: usize| (3 + 5 * (row % 2), 2 + row % 3);
+//! # let row = |row| format!("{},{},{}\n", size(row).0, size(row).1, if (row % 2 == 0) != (row == 20) { "plum" } else { "pear" });
+//! # std::fs::write("fruit.csv", format!("length,width,kind\n{}", (0..60).map(row).collect::<String>()))?;
+//! # std::fs::write("new.csv", "length,width\n3,2\n8,4\n")?;
+//! use cmrm_fit::{FitConfig, Loaded};
 //!
-//! # let mut csv = String::from("length,width,kind\n");
-//! # for i in 0..60 {
-//! #     let kind = if (i % 2 == 0) != (i == 20) { "plum" } else { "pear" };
-//! #     csv += &format!("{},{},{kind}\n", 3 + 5 * (i % 2), 2 + i % 3);
-//! # }
-//! let options = ReadOptions { label: Some(ColumnRef("kind".into())), ..ReadOptions::default() };
-//! let table = read(&Source::bytes("fruit.csv", csv.into_bytes()), &options)?;
-//! let loaded = Loaded::new("fruit", table.clone());
+//! let loaded = Loaded::from_path("fruit.csv", "kind")?;
+//! let outcome = FitConfig::for_path("fruit.csv", "kind").fit(&loaded)?;
+//! println!("rows with labels that look wrong: {:?}", outcome.training_rows.suspects());
 //!
-//! let fit = Fit::new(&FitConfig::default(), &loaded, &Stop::default())?;
-//! let outcome = fit.run(&mut Silent)?;
+//! let model = outcome.model()?;
+//! let new = model.read_path("new.csv")?;
+//! println!("{:?}", model.predict(&new)?.names().collect::<Vec<_>>());
 //!
-//! // Row 20 is a plum by its size.
-//! let rows = &outcome.training_rows;
-//! let worst = rows.suspects()[0];
-//! assert_eq!((rows.rows[worst], rows.name(rows.rival[worst])), (20, "plum"));
-//!
-//! let new = outcome.rows.preprocess.transform(&table.features)?;
-//! let predicted = outcome.envelope_arm()?.model.predict(new.rows.view()?)?;
-//! assert_eq!(rows.name(predicted[20]), "plum");
+//! outcome.save("run", loaded)?; // as `cmrm fit --out run`; cmrm_run::Model::open reads it
+//! # assert_eq!(outcome.training_rows.suspects(), [20]);
+//! # assert_eq!(model.predict(&new)?.names().collect::<Vec<_>>(), ["plum", "pear"]);
+//! # assert_eq!(cmrm_run::Model::open("run")?.predict(&new)?, model.predict(&new)?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -45,6 +40,7 @@ mod defaults;
 mod error;
 mod fit;
 mod kinds;
+mod loaded;
 mod memory;
 mod noise;
 mod order;
@@ -54,6 +50,7 @@ mod penalty;
 mod prepare;
 mod progress;
 mod report;
+mod save;
 mod search;
 mod self_check;
 mod sensitivity;
@@ -68,13 +65,15 @@ pub use cross_fit::{CrossFit, CrossFitted, FoldObserver};
 pub use error::{Error, Result};
 pub use fit::Fit;
 pub use kinds::{Keep, LearnerKind, ModelKind, OptimiserKind, RowOrder};
+pub use loaded::Loaded;
 pub use memory::{Need, Room};
 pub use noise::{Balance, Noise};
 pub use outcome::{FitOutcome, FittedArm};
 pub use part::Part;
 pub use penalty::with_penalty;
-pub use prepare::{Loaded, Prepared};
+pub use prepare::Prepared;
 pub use progress::Progress;
+pub use save::Shown;
 pub use search::{choose, search, settings};
 pub use self_check::Audited;
 pub use space::{Candidate, Space, auto_candidates};

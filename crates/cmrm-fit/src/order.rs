@@ -9,7 +9,7 @@ use cmrm_data::{Column, Features, Input};
 use crate::config::FitConfig;
 use crate::error::Result;
 use crate::kinds::RowOrder;
-use crate::prepare::Loaded;
+use crate::loaded::Loaded;
 
 /// Whole weights become copies up to this many times the number of rows; beyond, they are weights like any others.
 const MOST_COPIES: f64 = 8.0;

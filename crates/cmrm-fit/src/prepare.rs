@@ -8,35 +8,11 @@ use cmrm_train::Stop;
 
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
+use crate::loaded::Loaded;
 use crate::memory::doubt_about_classes;
 use crate::order::{Arranged, arrange};
 use crate::part::Part;
 use crate::split::{Split, draw};
-
-/// Data as it was read, before any split.
-#[derive(Debug, Clone)]
-pub struct Loaded {
-    /// The rows to learn from.
-    pub train: Input,
-    /// Rows to test on, if there are any of their own.
-    pub test: Option<Input>,
-    /// Classes in a fixed order, if the data set has one.
-    pub classes: Option<Vec<String>>,
-    /// The correct label of each training row, for data sets with human noise.
-    pub clean: Option<Column>,
-    /// Weights of the rows, all one if absent. Whole numbers count rows: a row with the weight 2 is there twice, one with
-    /// the weight 0 is not.
-    pub weights: Option<Vec<f32>>,
-    /// What to call it in reports.
-    pub name: String,
-}
-
-impl Loaded {
-    /// Rows to learn from, and nothing else known about them.
-    pub fn new(name: impl Into<String>, train: Input) -> Self {
-        Loaded { train, test: None, classes: None, clean: None, weights: None, name: name.into() }
-    }
-}
 
 /// Rows that can be trained on, split into parts.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! A run's folder and what is in it, whatever was trained: settings, models, row records, calibration, summary, report.
 //!
-//! [`Model`] applies a run to new rows. [`RunDir`] owns the folder. The engine for tables and the one for images both write through it, so that `cmrm audit`,
-//! `cmrm review` and `cmrm report` know one form.
+//! [`Model`] opens a run and applies it to new rows; `examples/predict.rs` is a program that does. [`RunDir`] owns the folder. The engine for
+//! tables and the one for images both write through it, so that `cmrm audit`, `cmrm review` and `cmrm report` know one form.
 
 mod calibration;
 mod cards;

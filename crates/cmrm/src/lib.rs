@@ -1,6 +1,27 @@
 //! Conformal Margin Risk Minimization: the method as a library.
 //!
-//! This crate is the mathematics only: no files, no framework, no threads of its own.
+//! Losses and envelopes with their gradients, audits of labels, prediction sets, models of the noise in labels, and metrics. This crate is
+//! the mathematics only: no files, no framework, no threads of its own. `cmrm-fit` trains whole models with it.
+//!
+//! One step of a training, of two rows and three classes:
+//!
+//! ```
+//! use cmrm::Matrix;
+//! use cmrm::envelope::{Batch, Objective, Preset, Scratch};
+//! use cmrm::loss::{CrossEntropy, LossConfig};
+//!
+//! let logits = [2.0, 0.5, -1.0, 0.1, 1.5, 0.3]; // two rows, three classes
+//! let batch = Batch::new(Matrix::new(&logits, 3)?, &[0, 2]);
+//! let envelope = Preset::Robust.config(&LossConfig::CrossEntropy).validate()?;
+//! let mut grad = [0.0; 6];
+//! let mut scratch = Scratch::default();
+//! let outcome = Objective::with_envelope(CrossEntropy, envelope).evaluate(&batch, &mut grad, &mut scratch)?;
+//! println!("loss {}, τ {:?}, weights {:?}", outcome.total, outcome.tau, scratch.weights());
+//! # assert!(scratch.weights()[0] > scratch.weights()[1] && grad.iter().any(|&g| g != 0.0));
+//! # Ok::<(), cmrm::Error>(())
+//! ```
+//!
+//! `examples/custom_loss.rs` wraps a loss of one's own.
 
 pub mod audit;
 pub mod conformal;

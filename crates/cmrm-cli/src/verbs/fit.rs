@@ -4,8 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use cmrm_data::Fingerprint;
-use cmrm_fit::{Fit, FitConfig, FitOutcome, Prepared, auto_candidates, choose};
-use cmrm_report::Card;
+use cmrm_fit::{Fit, FitConfig, FitOutcome, Prepared, Shown, auto_candidates, choose};
 use cmrm_run::summary::FitSummary;
 use cmrm_run::{DataRoot, RunDir, write_file};
 use cmrm_train::Checkpoint;
@@ -230,28 +229,22 @@ fn finish(
             terminal.say("note: interrupted; the report will have no sensitivity section");
         }
     }
-    let (suspects, rows_fingerprint) = shown(outcome, args.read.cache.as_deref()).unwrap_or_else(|failure| {
+    let shown = shown(outcome, args.read.cache.as_deref()).unwrap_or_else(|failure| {
         // The run is worth more than the rows in its report.
         terminal.say(format!("note: the report does not show rows, since they could not be read again: {failure}"));
-        (Vec::new(), None)
+        Shown::default()
     });
-    let mut report = outcome.report(&summary, suspects, sensitivity)?;
-    report.origin.rows_fingerprint.clone_from(&rows_fingerprint);
-    run.write_report(&report)?;
-    info.rows_fingerprint = rows_fingerprint;
     let data = &outcome.config.data;
     if !names_data_set(data) && !is_stream(Path::new(data)) {
         info.data_root = DataRoot::here(run.path());
     }
-    run.finish(&info)?;
+    outcome.finish_run(run, info, &summary, shown, sensitivity)?;
     Ok(summary)
 }
 
 /// The suspects as the data has them, and the fingerprint of its rows. The data is read again: to hold it beside the features
 /// all through training would cost as much memory as they do.
-fn shown(outcome: &FitOutcome, cache: Option<&Path>) -> Result<(Vec<Card>, Option<String>)> {
+fn shown(outcome: &FitOutcome, cache: Option<&Path>) -> Result<Shown> {
     let config: &FitConfig = &outcome.config;
-    let raw = load(config, cache)?.train;
-    let fingerprint = Fingerprint::of_rows(&raw).map(|fingerprint| fingerprint.0);
-    Ok((outcome.suspects(raw)?, fingerprint))
+    Ok(outcome.shown(load(config, cache)?.train)?)
 }

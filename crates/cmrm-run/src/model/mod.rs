@@ -3,6 +3,7 @@
 mod arm;
 mod judged;
 mod predictions;
+mod read;
 mod sets;
 
 use std::path::Path;
