@@ -4,6 +4,7 @@
 
 use cmrm_fit::{Error, FitConfig, Loaded};
 
+/// What is found, in a sentence.
 pub fn train() -> Result<String, Error> {
     // Sixty fruits of two sizes, two numbers each. The label of row 20 is wrong.
     let numbers = |row: usize| [3.0 + 5.0 * (row % 2) as f32, 2.0 + (row % 3) as f32];

@@ -4,6 +4,7 @@
 
 use cmrm_run::{Error, Model, SetOptions};
 
+/// Row, class, confidence and prediction set of each row, as CSV.
 pub fn predict(run: &str, file: &str) -> Result<String, Error> {
     let model = Model::open(run)?;
     let rows = model.read_path(file)?;
