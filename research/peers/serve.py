@@ -148,7 +148,9 @@ with tempfile.TemporaryDirectory() as folder:
         with Served(ours_command) as ours, Served(theirs_command, f"127.0.0.1:{PORT}") as other:
             for number in connections:
                 a, b = ours.load(script, number), other.load(script, number)
-                print(f"| {name} | {number} | {a[0]:.0f} | {a[1]:.2f}, {a[2]:.2f} | {b[0]:.0f} | {b[1]:.2f}, {b[2]:.2f} | {a[0] / b[0]:.1f} |", flush=True)
+                # On a busy machine none may be answered in time.
+                ratio = f"{a[0] / b[0]:.1f}" if b[0] else "–"
+                print(f"| {name} | {number} | {a[0]:.0f} | {a[1]:.2f}, {a[2]:.2f} | {b[0]:.0f} | {b[1]:.2f}, {b[2]:.2f} | {ratio} |", flush=True)
         if arguments.one_row:
             found = subprocess.run([arguments.one_row, run, table], capture_output=True, text=True, check=True).stdout
             alone.append(f"| {name} | {float(found):.0f} | {in_process(model, x[:1]):.0f} |")

@@ -81,12 +81,12 @@ struct Labelled {
     label: Value,
 }
 
-/// Several rows in an array, or one: an array of numbers is a row.
+/// Several rows in an array, or one: an array of numbers is a row. Several first, since two arrays would do for features and a label.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Top {
-    One(Numbers),
     Many(Vec<Numbers>),
+    One(Numbers),
 }
 
 fn has_features(body: &[u8]) -> bool {
@@ -105,7 +105,6 @@ fn numbers(body: &[u8]) -> Result<Rows, Refusal> {
             Error::malformed("JSON", what).in_file(NAME).at_row(at as u64).way_out(SHAPE)
         };
         match top.map_err(malformed)? {
-            Top::One(Numbers::Plain(none)) if none.is_empty() => in_array = true,
             Top::One(row) => found.push(row),
             Top::Many(rows) => {
                 in_array = true;
@@ -131,6 +130,10 @@ fn numbers(body: &[u8]) -> Result<Rows, Refusal> {
         match label {
             Value::Null => labels.push_missing(),
             Value::String(text) => labels.push_name(text),
+            Value::Array(_) | Value::Object(_) => {
+                let error = Error::malformed("JSON", "this is no row of numbers").in_file(NAME).at_row(at as u64);
+                return Err(error.way_out(SHAPE).into());
+            }
             other => labels.push_name(&other.to_string()),
         }
     }
@@ -181,6 +184,7 @@ mod tests {
             ("[[1, 2], [3]]", "row 1: 1 cells, expected 2"),
             ("[1, \"two\"]", "row 0: not a readable JSON file: this is no row of numbers"),
             ("[[1, 2]", "EOF"),
+            ("[[[1, 2], [3, 4]]]", "row 0: not a readable JSON file: this is no row of numbers"),
             (r#"{"features": [1, 2], "lable": "a"}"#, "no row of numbers"),
         ] {
             let refusal = of_array(body).unwrap_err();

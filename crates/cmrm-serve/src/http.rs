@@ -204,6 +204,10 @@ fn response(reply: Result<Reply, Refusal>) -> Response<Full<Bytes>> {
 }
 
 fn line(path: &str, status: u16, rows: usize, took: Duration) -> String {
-    let rows = if rows > 0 { format!(", {rows} rows") } else { String::new() };
+    let rows = match rows {
+        0 => String::new(),
+        1 => ", 1 row".to_owned(),
+        rows => format!(", {rows} rows"),
+    };
     format!("{path} {status}{rows}, {:.1} ms", took.as_secs_f64() * 1e3)
 }

@@ -3,6 +3,7 @@
 
 pub mod customers;
 pub mod review;
+pub mod serving;
 
 use std::path::Path;
 use std::process::{Command, Output};
