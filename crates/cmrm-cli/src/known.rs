@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use cmrm_data::read::ReadOptions;
+use cmrm_data::read::{ReadOptions, Usual};
 use cmrm_data::{ColumnRef, read::Expected};
 
 use crate::args::{ColumnType, ReadArgs};
@@ -12,6 +12,17 @@ use crate::load::{names_data_set, set_text};
 use crate::outputs::same_file;
 use crate::run_data;
 use crate::sources::open_data;
+
+/// The same for a stream, whose rows are taken as they come: the first one shows whether it has the columns of labels and of row IDs
+/// that the run was told of.
+pub fn of_stream(read: &ReadArgs, folder: &Path) -> (ReadArgs, Usual) {
+    let mut read = read.clone();
+    let Ok(config) = run_data::settings_in(folder) else { return (read, Usual::default()) };
+    read.strict |= config.strict;
+    let label = config.label.filter(|_| read.label.is_none() && read.labels.is_none());
+    let id = config.id.filter(|_| read.id.is_none());
+    (read, Usual { label, id })
+}
 
 /// The flags, and where they say nothing what the run in `folder` was told: the columns of labels and of row IDs, as far as
 /// the data has them, how a file of the same format is written, and whether it is read strictly. `expected` are the columns

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cmrm::{OwnedRows, Rows};
-use cmrm_data::preprocess::in_words;
+use cmrm_data::preprocess::{Preprocess, in_words};
 use cmrm_data::read::{CHUNK_ROWS, Chunks, Opened, ReadOptions, read_labels};
 use cmrm_data::{Column, ColumnRef, Input};
 use cmrm_datasets::Cache;
@@ -13,8 +13,9 @@ use cmrm_train::model::BLOCK_ROWS;
 use crate::args::ReadArgs;
 use crate::data_file::settings;
 use crate::failure::{Failure, Result};
+use crate::known;
 use crate::load::{names_data_set, refuse_reading_flags, set_text};
-use crate::sources::{open_data, source};
+use crate::sources::{arriving_data, open_data, source};
 use crate::terminal::Terminal;
 
 /// Most numbers of a block: a model of more than 4,096 features gets fewer rows at a time.
@@ -51,27 +52,15 @@ pub struct NewRows<'a> {
     pub name: String,
     terminal: &'a Terminal,
     said: Vec<String>,
+    /// Whether rows are handed on as they come.
+    arriving: bool,
 }
 
 impl<'a> NewRows<'a> {
     /// Opens files, standard input, or a data set of the catalogue; of that, the part to test on if it has one.
     pub fn open(data: &str, args: &ReadArgs, model: &'a Model, terminal: &'a Terminal) -> Result<Self> {
         let path = Path::new(data);
-        if let Some((column, _)) = args.overrides().next() {
-            return Err(Failure::input(format!(
-                "the model knows what the columns are; leave out --ignore and --type for column '{column}'"
-            )));
-        }
-        let separate = match &args.labels {
-            None => None,
-            Some(_) if args.label.is_some() => {
-                return Err(Failure::input("--label and --labels exclude each other; give one of them"));
-            }
-            Some(labels) => {
-                let column = read_labels(&source("the labels", labels)?, &ReadOptions::default())?;
-                Some((labels.display().to_string(), column))
-            }
-        };
+        let separate = check(args)?;
         let mut labels_from = match (&separate, &args.label) {
             (Some((file, _)), _) => Some(format!("the file {file}")),
             (None, Some(label)) => Some(format!("column '{label}' of {data}")),
@@ -86,14 +75,7 @@ impl<'a> NewRows<'a> {
             labels_from.get_or_insert_with(|| format!("{part} of the data set {data}"));
             Opened::Whole(Box::new(named.test.unwrap_or(named.train))).chunks(CHUNK_ROWS)?
         } else {
-            let mut options = ReadOptions { expected: Some(model.preprocess().expected()), ..ReadOptions::default() };
-            options.label = args.label.clone().map(ColumnRef);
-            options.id = args.id.clone().map(ColumnRef);
-            options.format = args.format;
-            options.strict = args.strict;
-            set_text(&mut options, args.no_header, args.delimiter.as_deref())?;
-            options.text.skip_lines = args.skip_lines.unwrap_or(0);
-            let opened = open_data(path, &options)?;
+            let opened = open_data(path, &options_of(args, model.preprocess())?)?;
             if let Opened::Whole(input) = &opened
                 && input.labels.is_some()
             {
@@ -101,12 +83,36 @@ impl<'a> NewRows<'a> {
             }
             opened.chunks(block_rows(model.preprocess().width()))?
         };
-        let name = data.to_owned();
-        Ok(NewRows { model, chunks, separate, id_name: None, labels_from, name, terminal, said: Vec::new() })
+        let rows = NewRows::of(data, chunks, model, terminal);
+        Ok(NewRows { separate, labels_from, ..rows })
+    }
+
+    /// Begins to read a stream whose rows can be handed on as they come; nothing if they cannot. `folder` is that of the run.
+    pub fn arriving(
+        data: &str,
+        args: &ReadArgs,
+        folder: &Path,
+        model: &'a Model,
+        terminal: &'a Terminal,
+    ) -> Result<Option<Self>> {
+        let (args, usual) = known::of_stream(args, folder);
+        if args.labels.is_some() || names_data_set(data) {
+            return Ok(None);
+        }
+        check(&args)?;
+        let rows = block_rows(model.preprocess().width());
+        let chunks = arriving_data(Path::new(data), &options_of(&args, model.preprocess())?, &usual, rows)?;
+        Ok(chunks.map(|chunks| NewRows { arriving: true, ..NewRows::of(data, chunks, model, terminal) }))
+    }
+
+    fn of(data: &str, chunks: Chunks, model: &'a Model, terminal: &'a Terminal) -> Self {
+        let (name, said) = (data.to_owned(), Vec::new());
+        let (separate, id_name, labels_from, arriving) = (None, None, None, false);
+        NewRows { model, chunks, separate, id_name, labels_from, name, terminal, said, arriving }
     }
 
     /// Hands the rows to `take`, [`block_rows`] at a time and the rest at the end, however the file is cut up itself: a
-    /// file of small pieces is predicted as fast as another.
+    /// file of small pieces is predicted as fast as another. Rows that arrive are handed on as they come.
     /// `take` gets the name of the column of row names beside them and says whether to go on.
     pub fn each_block(&mut self, mut take: impl FnMut(Block, Option<&str>) -> Result<bool>) -> Result<()> {
         let block = block_rows(self.model.preprocess().width());
@@ -116,6 +122,13 @@ impl<'a> NewRows<'a> {
             let chunk = chunk?;
             rows += chunk.features.rows() as u64;
             self.add(&mut pending, chunk)?;
+            if self.arriving {
+                let rest = pending.split_off(pending.rows());
+                if !take(std::mem::replace(&mut pending, rest), self.id_name.as_deref())? {
+                    return Ok(());
+                }
+                continue;
+            }
             let whole = pending.rows() / block;
             let rest = pending.split_off(whole * block);
             // From the end, so that no row is copied more than once.
@@ -172,6 +185,37 @@ impl<'a> NewRows<'a> {
         }
         Ok(())
     }
+}
+
+/// Labels from a file of their own; an error for flags that a stored model has no use for.
+fn check(args: &ReadArgs) -> Result<Option<(String, Column)>> {
+    if let Some((column, _)) = args.overrides().next() {
+        return Err(Failure::input(format!(
+            "the model knows what the columns are; leave out --ignore and --type for column '{column}'"
+        )));
+    }
+    match &args.labels {
+        None => Ok(None),
+        Some(_) if args.label.is_some() => {
+            Err(Failure::input("--label and --labels exclude each other; give one of them"))
+        }
+        Some(labels) => {
+            let column = read_labels(&source("the labels", labels)?, &ReadOptions::default())?;
+            Ok(Some((labels.display().to_string(), column)))
+        }
+    }
+}
+
+/// How rows are read for a stored model.
+fn options_of(args: &ReadArgs, preprocess: &Preprocess) -> Result<ReadOptions> {
+    let mut options = ReadOptions { expected: Some(preprocess.expected()), ..ReadOptions::default() };
+    options.label = args.label.clone().map(ColumnRef);
+    options.id = args.id.clone().map(ColumnRef);
+    options.format = args.format;
+    options.strict = args.strict;
+    set_text(&mut options, args.no_header, args.delimiter.as_deref())?;
+    options.text.skip_lines = args.skip_lines.unwrap_or(0);
+    Ok(options)
 }
 
 impl Block {

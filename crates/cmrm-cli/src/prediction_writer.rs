@@ -14,6 +14,7 @@ use crate::failure::{Failure, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutFormat {
     Text(u8),
+    JsonLines,
     Parquet,
     /// The matrix of probabilities and nothing else.
     Npy,
@@ -26,10 +27,11 @@ impl OutFormat {
         match extension.to_ascii_lowercase().as_str() {
             "csv" => Ok(OutFormat::Text(b',')),
             "tsv" => Ok(OutFormat::Text(b'\t')),
+            "jsonl" | "ndjson" => Ok(OutFormat::JsonLines),
             "parquet" => Ok(OutFormat::Parquet),
             "npy" => Ok(OutFormat::Npy),
             _ => Err(Failure::input(format!(
-                "{}: predictions cannot be written to a file of that name; end it in .csv, .tsv, .parquet or .npy",
+                "{}: predictions cannot be written to a file of that name; end it in .csv, .tsv, .jsonl, .parquet or .npy",
                 path.display()
             ))),
         }
@@ -41,21 +43,27 @@ pub enum PredictionWriter<'a> {
     Stdout(CsvWriter<std::io::StdoutLock<'static>>),
     /// Elements of a JSON list; whether one has been written.
     Json(BufWriter<std::io::StdoutLock<'static>>, bool),
+    JsonLines(Box<dyn Write + 'a>),
     Text(CsvWriter<&'a mut BufWriter<File>>),
     Parquet(Box<ParquetTableWriter<&'a mut BufWriter<File>>>),
     Npy(NpyWriter<&'a mut BufWriter<File>>),
 }
 
 impl<'a> PredictionWriter<'a> {
-    /// Rows as CSV on standard output.
-    pub fn stdout() -> Self {
-        PredictionWriter::Stdout(CsvWriter::new(std::io::stdout().lock(), b','))
+    /// Rows on standard output, as JSON Lines or as CSV.
+    pub fn stdout(lines: bool) -> Self {
+        let out = std::io::stdout().lock();
+        match lines {
+            true => PredictionWriter::JsonLines(Box::new(BufWriter::new(out))),
+            false => PredictionWriter::Stdout(CsvWriter::new(out, b',')),
+        }
     }
 
     /// Rows in a file under way; `classes` is the width of a matrix of probabilities.
     pub fn file(file: &'a mut BufWriter<File>, format: OutFormat, classes: usize) -> cmrm_data::Result<Self> {
         Ok(match format {
             OutFormat::Text(delimiter) => PredictionWriter::Text(CsvWriter::new(file, delimiter)),
+            OutFormat::JsonLines => PredictionWriter::JsonLines(Box::new(file)),
             OutFormat::Parquet => PredictionWriter::Parquet(Box::new(ParquetTableWriter::new(file))),
             OutFormat::Npy => PredictionWriter::Npy(NpyWriter::new(file, classes)?),
         })
@@ -79,13 +87,32 @@ impl<'a> PredictionWriter<'a> {
             PredictionWriter::Parquet(writer) => writer.write(table),
             PredictionWriter::Npy(writer) => writer.write(probabilities),
             PredictionWriter::Json(out, started) => {
+                let rows = JsonRows::of(table)?;
                 for row in 0..table.rows() {
                     out.write_all(if *started { b",\n" } else { b"\n" })?;
-                    out.write_all(json_row(table, row).to_string().as_bytes())?;
+                    rows.write(row, out)?;
                     *started = true;
                 }
                 Ok(())
             }
+            PredictionWriter::JsonLines(out) => {
+                let rows = JsonRows::of(table)?;
+                for row in 0..table.rows() {
+                    rows.write(row, out)?;
+                    out.write_all(b"\n")?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Hands on what is written so far, where somebody reads along.
+    pub fn flush(&mut self) -> cmrm_data::Result<()> {
+        match self {
+            PredictionWriter::Stdout(writer) => writer.flush(),
+            PredictionWriter::Json(out, _) => Ok(out.flush()?),
+            PredictionWriter::JsonLines(out) => Ok(out.flush()?),
+            PredictionWriter::Text(_) | PredictionWriter::Parquet(_) | PredictionWriter::Npy(_) => Ok(()),
         }
     }
 
@@ -96,21 +123,38 @@ impl<'a> PredictionWriter<'a> {
             PredictionWriter::Text(writer) => writer.finish(),
             PredictionWriter::Parquet(writer) => writer.finish(),
             PredictionWriter::Npy(writer) => writer.finish(),
+            PredictionWriter::JsonLines(mut out) => Ok(out.flush()?),
             PredictionWriter::Json(mut out, _) => Ok(out.write_all(b"]}\n").and_then(|()| out.flush())?),
         }
     }
 }
 
-fn json_row(table: &Table, row: usize) -> serde_json::Value {
-    let cells = table.columns().iter().map(|column| {
-        let value = match &column.values {
-            Values::Numeric(values) if !column.missing.at(row) => number(values[row]),
-            Values::Boolean(values) if !column.missing.at(row) => values[row].into(),
-            _ => column.text(row).map_or(serde_json::Value::Null, |text| text.into_owned().into()),
-        };
-        (column.name.clone(), value)
-    });
-    serde_json::Value::Object(cells.collect())
+/// The rows of a table as JSON objects.
+struct JsonRows<'a> {
+    table: &'a Table,
+    /// The names as JSON.
+    keys: Vec<String>,
+}
+
+impl<'a> JsonRows<'a> {
+    fn of(table: &'a Table) -> cmrm_data::Result<Self> {
+        let key = |name: &str| Ok(serde_json::to_string(name).map_err(std::io::Error::from)?);
+        Ok(JsonRows { table, keys: table.names().into_iter().map(key).collect::<cmrm_data::Result<_>>()? })
+    }
+
+    fn write(&self, row: usize, out: &mut impl Write) -> std::io::Result<()> {
+        for (at, (column, key)) in self.table.columns().iter().zip(&self.keys).enumerate() {
+            write!(out, "{}{key}:", if at == 0 { '{' } else { ',' })?;
+            match &column.values {
+                Values::Numeric(values) if !column.missing.at(row) => {
+                    serde_json::to_writer(&mut *out, &number(values[row]))?;
+                }
+                Values::Boolean(values) if !column.missing.at(row) => serde_json::to_writer(&mut *out, &values[row])?,
+                _ => serde_json::to_writer(&mut *out, &column.text(row))?,
+            }
+        }
+        out.write_all(b"}")
+    }
 }
 
 /// Whole numbers without a fraction.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use cmrm_data::Input;
-use cmrm_data::read::{Opened, ReadOptions, Source, open, open_path};
+use cmrm_data::read::{Chunks, Incoming, Opened, ReadOptions, Source, Usual, open, open_path, read_stream};
 
 use crate::failure::{Failure, Result, in_file};
 
@@ -32,6 +32,30 @@ pub fn read_as(what: &'static str, path: &Path, options: &ReadOptions) -> Result
     Ok(input.map_err(|error| error.in_file(path.display()))?)
 }
 
+/// Begins to read the data if it is a stream whose rows can be taken as they come, at most `rows` at a time; nothing if it is not, or
+/// has to be read whole, as [`open_data`] does then.
+pub fn arriving_data(data: &Path, options: &ReadOptions, usual: &Usual, rows: usize) -> Result<Option<Chunks>> {
+    let what = "the data";
+    // A thread that panicked has not left half of it: a stream is added at once.
+    let mut read = READ.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !is_stream(data) || read.iter().any(|(other, ..)| other == data) {
+        return Ok(None);
+    }
+    let name = name_of(data);
+    let incoming = if is_standard_input(data) {
+        read_stream(&name, piped(std::io::stdin(), what, &name)?, options, usual, rows)?
+    } else {
+        let file = File::open(data).map_err(|error| in_file(data, error))?;
+        read_stream(&name, piped(file, what, &name)?, options, usual, rows)?
+    };
+    let (chunks, source) = match incoming {
+        Incoming::Rows(chunks) => (Some(chunks), Source::bytes(name, Vec::new())),
+        Incoming::Whole(source) => (None, source),
+    };
+    read.push((data.to_owned(), what, source));
+    Ok(chunks)
+}
+
 fn open_as(what: &'static str, path: &Path, options: &ReadOptions) -> Result<Opened> {
     Ok(match is_stream(path) {
         true => open(&source(what, path)?, options)?,
@@ -44,7 +68,7 @@ pub fn source(what: &'static str, path: &Path) -> Result<Source> {
     if !is_stream(path) {
         return Ok(Source::file(path));
     }
-    let name = if is_standard_input(path) { "standard input".to_string() } else { path.display().to_string() };
+    let name = name_of(path);
     // A thread that panicked has not left half of it: a stream is added at once.
     let mut read = READ.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     match read.iter().find(|(other, ..)| other == path) {
@@ -64,6 +88,10 @@ pub fn source(what: &'static str, path: &Path) -> Result<Source> {
     };
     read.push((path.to_owned(), what, source.clone()));
     Ok(source)
+}
+
+fn name_of(stream: &Path) -> String {
+    if is_standard_input(stream) { "standard input".to_string() } else { stream.display().to_string() }
 }
 
 /// The stream, unless somebody sits at its other end.

@@ -20,6 +20,7 @@ mod label_doubts;
 mod labels;
 pub mod preprocess;
 pub mod read;
+pub mod secret;
 pub mod table;
 pub mod write;
 

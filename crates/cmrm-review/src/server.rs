@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cmrm_data::secret::is_same;
 use cmrm_report::Card;
 use cmrm_run::decision::{Action, Basis, Decision, csv};
 use serde::Serialize;
@@ -190,7 +191,7 @@ impl Server {
     /// The path behind the secret, if it has the secret.
     fn behind_secret<'a>(&self, path: &'a str) -> Option<&'a str> {
         let (secret, path) = path.strip_prefix('/')?.split_once('/')?;
-        same(secret, &self.secret).then_some(path)
+        is_same(secret, &self.secret).then_some(path)
     }
 
     /// The path behind the secret, if the request may be answered.
@@ -297,10 +298,4 @@ fn card(row: &str, content: &Content<'_>) -> Response {
         Ok(Err(error)) => Response::refuse(500, &error.to_string()),
         Err(error) => Response::refuse(500, &error),
     }
-}
-
-/// Whether two texts are the same, in a time that does not tell where they differ.
-fn same(one: &str, other: &str) -> bool {
-    let differing = one.bytes().zip(other.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
-    one.len() == other.len() && differing == 0
 }

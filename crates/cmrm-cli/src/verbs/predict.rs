@@ -26,9 +26,12 @@ pub struct PredictArgs {
     pub run: PathBuf,
     /// Data file, folder or quoted pattern of files, `-` for standard input, or name of a data set.
     pub data: String,
-    /// Output file: .csv, .tsv, .parquet, or .npy for the probability matrix only [default: CSV on standard output].
+    /// Output file: .csv, .tsv, .jsonl, .parquet, or .npy for the probability matrix only [default: CSV on standard output].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Write JSON Lines on standard output in place of CSV.
+    #[arg(long, conflicts_with_all = ["out", "json"])]
+    pub jsonl: bool,
     /// Add prediction sets with this coverage, such as 0.9.
     #[arg(long, value_name = "SHARE", value_parser = crate::args::share)]
     pub coverage: Option<f64>,
@@ -76,9 +79,15 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<ExitCode> {
             Some(calibrator.predictor(0)?.ok_or_else(|| calibrator.no_rows(0))?)
         }
     };
-    let read = known::completed(&args.read, &args.data, &args.run, Some(model.preprocess().expected()))?;
-    let mut rows = NewRows::open(&args.data, &read, &model, terminal)?;
-    let job = Job { args, model: &model, sets: sets.as_ref(), labelled: read.label.is_some() || read.labels.is_some() };
+    let (mut rows, labelled) = match NewRows::arriving(&args.data, &args.read, &args.run, &model, terminal)? {
+        Some(rows) => (rows, true),
+        None => {
+            let read = known::completed(&args.read, &args.data, &args.run, Some(model.preprocess().expected()))?;
+            let labelled = read.label.is_some() || read.labels.is_some();
+            (NewRows::open(&args.data, &read, &model, terminal)?, labelled)
+        }
+    };
+    let job = Job { args, model: &model, sets: sets.as_ref(), labelled };
     let mut head = serde_json::Map::new();
     head.insert("schema".into(), "cmrm/predict/1".into());
     head.insert("run".into(), args.run.display().to_string().into());
@@ -137,9 +146,13 @@ fn to_stdout(
         let (table, probabilities) = job.predict(block, about)?;
         let open = match writer.take() {
             Some(open) => Ok(open),
-            None => json.map_or_else(|| Ok(PredictionWriter::stdout()), PredictionWriter::json),
+            None => json.map_or_else(|| Ok(PredictionWriter::stdout(job.args.jsonl)), PredictionWriter::json),
         };
-        check(open.and_then(|open| writer.insert(open).write(&table, &probabilities)))
+        check(open.and_then(|open| {
+            let writer = writer.insert(open);
+            // Whoever sent these rows may wait for them.
+            writer.write(&table, &probabilities).and_then(|()| writer.flush())
+        }))
     })?;
     if let Some(writer) = writer.filter(|_| !closed) {
         match writer.finish() {

@@ -4,6 +4,7 @@
 //! in the memory of one chunk. The format is picked by content, then by name, and can be stated.
 
 mod arrays;
+mod arriving;
 mod arrow;
 mod cell;
 mod cifar;
@@ -23,6 +24,7 @@ mod plain;
 mod source;
 mod sparse;
 mod spool;
+mod stream;
 mod workbook;
 
 pub use self::arrow::{ArrowChunks, ArrowFile};
@@ -41,6 +43,7 @@ pub use pieces::Pieces;
 pub use plain::read_text;
 pub use source::Source;
 pub use sparse::{read_matrix_market, read_svmlight};
+pub use stream::{Incoming, Usual, read_json_rows, read_stream};
 
 pub(crate) use options::missing_columns;
 

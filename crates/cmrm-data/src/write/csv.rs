@@ -49,9 +49,14 @@ impl<W: Write> CsvWriter<W> {
         Ok(())
     }
 
+    /// Writes what is left in the buffer, for somebody who waits for it.
+    pub fn flush(&mut self) -> Result<()> {
+        Ok(self.writer.flush()?)
+    }
+
     /// Writes what is left in the buffer.
     pub fn finish(mut self) -> Result<()> {
-        Ok(self.writer.flush()?)
+        self.flush()
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{CsvFile, Records};
 use crate::dataset::{Features, Input};
 use crate::error::{Error, Problem, Result};
+use crate::read::arriving::Arrived;
 use crate::read::options::assemble;
 use crate::table::{ColumnBuilder, Kind};
 
@@ -15,12 +16,22 @@ pub struct CsvChunks {
     rows: usize,
     done: bool,
     started: bool,
+    /// For a stream: how much of it is here. Rows that are do not wait for others.
+    arrived: Option<Arrived>,
 }
 
 impl CsvChunks {
     pub(super) fn new(file: &Arc<CsvFile>, rows: usize) -> Result<Self> {
-        let records = Records::open(file)?;
-        Ok(CsvChunks { file: file.clone(), records, rows: rows.max(1), done: false, started: false })
+        Ok(CsvChunks::of(file, Records::open(file)?, rows, None))
+    }
+
+    pub(super) fn of(file: &Arc<CsvFile>, records: Records, rows: usize, arrived: Option<Arrived>) -> Self {
+        CsvChunks { file: file.clone(), records, rows: rows.max(1), done: false, started: false, arrived }
+    }
+
+    /// Whether the next row may have to be waited for. The second half of `\r\n` may be left of the one before.
+    fn would_wait(&self) -> bool {
+        self.arrived.as_ref().is_some_and(|arrived| arrived.bytes() <= self.records.bytes() + 1)
     }
 
     fn read_chunk(&mut self) -> Result<Option<Input>> {
@@ -29,7 +40,7 @@ impl CsvChunks {
         let mut builders: Vec<Option<ColumnBuilder>> =
             (0..file.plan.names.len()).map(|at| file.plan.builder(at)).collect();
         let mut rows = 0;
-        while rows < self.rows {
+        while rows < self.rows && !(rows > 0 && self.would_wait()) {
             if !self.records.advance(&file)? {
                 self.done = true;
                 break;

@@ -9,7 +9,7 @@ use super::{line, utf8};
 use crate::error::{Error, Problem, Result};
 
 /// Delimiters that are tried, best first where two fit equally well; the space is last.
-const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
+pub(super) const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
 /// Records of the sample that are looked at.
 const SAMPLE_RECORDS: usize = 500;
 /// Fewest records to judge by, where the file has as many.

@@ -10,6 +10,7 @@ mod header;
 mod line;
 mod records;
 mod sample;
+mod stream;
 mod utf8;
 
 pub use chunks::CsvChunks;
@@ -32,6 +33,8 @@ use crate::table::{Guess, Kind, agree_on_marks, made_up_name, refuse_duplicates}
 /// A text file whose dialect, header and columns are known.
 pub struct CsvFile {
     source: Source,
+    /// Whether it is a stream that passes: nothing of it can be looked up again, and the source has only its name.
+    passing: bool,
     options: ReadOptions,
     dialect: Dialect,
     plan: Plan,
@@ -82,7 +85,7 @@ impl CsvFile {
                 _ => return Err(error),
             },
         };
-        Ok(CsvFile { source: source.clone(), options: options.clone(), dialect, plan })
+        Ok(CsvFile { source: source.clone(), passing: false, options: options.clone(), dialect, plan })
     }
 
     /// How the file is written.

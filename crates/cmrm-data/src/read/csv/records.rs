@@ -22,13 +22,22 @@ impl Records {
         for _ in 0..file.dialect.skip_lines {
             skip_line(&mut reader).map_err(io_error)?;
         }
-        let reader = RowBounded { reader: Box::new(reader), left: 0 };
-        let reader = file.dialect.builder().from_reader(reader);
+        Records::of(Box::new(reader), file)
+    }
+
+    /// The records behind the header of what the reader gives.
+    pub fn of(reader: Box<dyn Read + Send>, file: &CsvFile) -> Result<Self> {
+        let reader = file.dialect.builder().from_reader(RowBounded { reader, left: 0 });
         let mut records = Records { reader, record: csv::ByteRecord::new(), row: 0 };
         if file.dialect.header {
             records.next_record(file, 0)?;
         }
         Ok(records)
+    }
+
+    /// Bytes that have been taken from the reader and made into records.
+    pub fn bytes(&self) -> u64 {
+        self.reader.position().byte()
     }
 
     /// Moves to the next row; false at the end.
@@ -56,7 +65,11 @@ impl Records {
         })?;
         // Quotes and delimiters are ASCII, so the record is valid exactly if its cells are.
         if self.record.iter().any(|cell| std::str::from_utf8(cell).is_err()) {
-            return Err(self.place(file, utf8::locate(&file.source, &file.options, &file.dialect)?));
+            let error = match file.passing {
+                true => utf8::no_text("the row"),
+                false => utf8::locate(&file.source, &file.options, &file.dialect)?,
+            };
+            return Err(self.place(file, error));
         }
         if self.record.as_slice().contains(&0) {
             return Err(self.place(file, self.locate_nul(file, rows == 0)));
@@ -95,9 +108,10 @@ impl Records {
     pub fn place(&self, file: &CsvFile, error: Error) -> Error {
         let byte = self.record.position().map_or(0, csv::Position::byte);
         // A file that cannot be read again has an error of its own to report, and that comes with a row.
-        let error = match line::of_record(&file.source, &file.options, &file.dialect, byte) {
-            Ok(line) => error.at_line(line),
-            Err(_) => error,
+        let line = || line::of_record(&file.source, &file.options, &file.dialect, byte).ok();
+        let error = match (!file.passing).then(line).flatten() {
+            Some(line) => error.at_line(line),
+            None => error,
         };
         if self.row > 0 { error.at_row(self.row - 1) } else { error }
     }

@@ -35,7 +35,14 @@ pub(super) fn locate(source: &Source, options: &ReadOptions, dialect: &Dialect) 
 
 /// The error for a byte that is not UTF-8.
 pub(in crate::read) fn not_utf8(byte: u64) -> Error {
-    // Excel's CSV outside of UTF-8; read as Latin-1, its € and curly quotes would become control characters.
-    Error::new(Problem::NotUtf8 { byte })
-        .way_out("save the file as UTF-8; a western one from Windows becomes that by iconv -f cp1252 -t utf-8")
+    Error::new(Problem::NotUtf8 { byte }).way_out(SAVE_AS_UTF8)
 }
+
+/// The same where the byte's place is not known.
+pub(super) fn no_text(what: &str) -> Error {
+    Error::malformed("CSV", format!("{what} is not valid UTF-8")).way_out(SAVE_AS_UTF8)
+}
+
+/// For Excel's CSV outside of UTF-8; read as Latin-1, its € and curly quotes would become control characters.
+const SAVE_AS_UTF8: &str =
+    "save the file as UTF-8; a western one from Windows becomes that by iconv -f cp1252 -t utf-8";

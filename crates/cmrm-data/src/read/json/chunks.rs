@@ -2,38 +2,82 @@
 
 use std::sync::Arc;
 
-use super::JsonFile;
 use super::columns::Columns;
 use super::flatten::{Value, each_cell};
 use super::rows::Rows;
+use super::{Found, JsonFile, Seen, no_rows};
 use crate::dataset::{Features, Input};
 use crate::error::Result;
+use crate::read::arriving::{Arrived, Arriving};
 use crate::read::csv::not_of_kind;
 use crate::read::options::assemble;
+use crate::read::{ReadOptions, Usual};
 use crate::table::ColumnBuilder;
 
 /// Iterates over a JSON file's rows in chunks.
 pub struct JsonChunks {
-    file: Arc<JsonFile>,
+    name: String,
+    found: Arc<Found>,
     source: Rows,
     columns: Columns,
     rows: usize,
     done: bool,
+    /// For a stream: how much of it is here. Rows that are do not wait for others.
+    arrived: Option<Arrived>,
+    /// Whether the current row has been looked at and not been taken.
+    ahead: bool,
 }
 
 impl JsonChunks {
     pub(super) fn new(file: &Arc<JsonFile>, rows: usize) -> Result<Self> {
         let source = Rows::open(&file.source, &file.found.options)?;
-        let columns = Columns::new(&file.found.plan.names);
-        Ok(JsonChunks { file: file.clone(), source, columns, rows: rows.max(1), done: false })
+        Ok(JsonChunks::of(file.source.name(), file.found.clone(), source, rows))
+    }
+
+    fn of(name: &str, found: Arc<Found>, source: Rows, rows: usize) -> Self {
+        let columns = Columns::new(&found.plan.names);
+        let (name, rows) = (name.to_owned(), rows.max(1));
+        JsonChunks { name, found, source, columns, rows, done: false, arrived: None, ahead: false }
+    }
+
+    /// The rows of a stream. The first one says which columns there are beside those that the model needs.
+    pub(in crate::read) fn of_stream(
+        name: &str,
+        stream: Arriving,
+        options: &ReadOptions,
+        usual: &Usual,
+        rows: usize,
+    ) -> Result<Self> {
+        let arrived = stream.arrived();
+        let mut source = Rows::of(Box::new(stream))?;
+        if !source.advance()? {
+            return Err(no_rows());
+        }
+        let mut seen = Seen::default();
+        seen.row(&source, name, options)?;
+        seen.rows = source.row();
+        let options = usual.beside(options, seen.columns.names());
+        let chunks = JsonChunks::of(name, Arc::new(seen.settle(&options)?), source, rows);
+        Ok(JsonChunks { arrived: Some(arrived), ahead: true, ..chunks })
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        if std::mem::take(&mut self.ahead) { Ok(true) } else { self.source.advance() }
+    }
+
+    /// Whether the next row may have to be waited for.
+    fn would_wait(&self) -> bool {
+        self.arrived.as_ref().is_some_and(|arrived| self.source.is_behind(arrived.bytes()))
     }
 
     fn read_chunk(&mut self) -> Result<Option<Input>> {
-        let found = self.file.found.clone();
+        let found = self.found.clone();
         let (plan, text) = (&found.plan, &found.options.text);
         let mut builders: Vec<Option<ColumnBuilder>> = (0..plan.names.len()).map(|at| plan.builder(at)).collect();
-        let first_row = self.source.row();
-        while self.source.row() - first_row < self.rows as u64 && self.source.advance()? {
+        let first_row = self.source.row() - u64::from(self.ahead);
+        let mut rows = 0;
+        while rows < self.rows && !(rows > 0 && self.would_wait()) && self.advance()? {
+            rows += 1;
             let columns = &mut self.columns;
             columns.begin_row();
             each_cell(self.source.text(), &mut |key, value| {
@@ -55,14 +99,14 @@ impl JsonChunks {
                 }
             }
         }
-        if self.source.row() == first_row {
+        if rows == 0 {
             return Ok(None);
         }
         let named = builders.into_iter().zip(&plan.names);
         let columns = named.map(|(builder, name)| builder.map(|builder| builder.finish(name))).collect();
         let (table, labels, ids) = assemble(plan, columns, false)?;
         let features = Features::Table(table.starting_at(first_row));
-        Ok(Some(Input { features, labels, ids, source: self.file.source.name().to_string() }))
+        Ok(Some(Input { features, labels, ids, source: self.name.clone() }))
     }
 }
 
@@ -73,7 +117,7 @@ impl Iterator for JsonChunks {
         if self.done {
             return None;
         }
-        let chunk = self.read_chunk().map_err(|error| error.in_file(self.file.source.name())).transpose();
+        let chunk = self.read_chunk().map_err(|error| error.in_file(&self.name)).transpose();
         self.done = !matches!(chunk, Some(Ok(_)));
         chunk
     }

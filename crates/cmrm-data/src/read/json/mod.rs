@@ -18,7 +18,7 @@ use self::columns::Columns;
 use self::flatten::Value;
 use self::rows::Rows;
 use super::options::Plan;
-use super::{Expected, ReadOptions, Source};
+use super::{Expected, ReadOptions, Source, Usual};
 use crate::error::{Error, Problem, Result};
 use crate::table::{ColumnRef, Guess, Kind};
 
@@ -47,6 +47,16 @@ impl JsonFile {
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
         let mut files = Self::open_all(std::slice::from_ref(source), options)?;
         files.pop().ok_or_else(|| Error::internal("one file was opened and none came back"))
+    }
+
+    /// The same, with columns that the rows may have and need not.
+    pub(crate) fn open_with(source: &Source, options: &ReadOptions, usual: &Usual) -> Result<Self> {
+        let in_file = |error: Error| error.in_file(source.name());
+        let mut seen = Seen::default();
+        seen.pass(source, options).map_err(in_file)?;
+        let options = usual.beside(options, seen.columns.names());
+        let found = Arc::new(seen.settle(&options).map_err(in_file)?);
+        Ok(JsonFile { source: source.clone(), found })
     }
 
     /// The same for files that belong together: each has the columns of all.
@@ -92,33 +102,35 @@ impl Seen {
         let mut rows = Rows::open(source, options)?;
         let (rows_before, bytes_before) = (self.rows, self.bytes);
         while rows.advance()? {
-            self.columns.begin_row();
-            let place = |error| rows.place(error);
-            flatten::each_cell(rows.text(), &mut |key, value| {
-                let at = self.columns.find_or_add(key);
-                if at == self.guesses.len() {
-                    self.guesses.push(Guess::new(key));
-                    self.nested.push(None);
-                }
-                self.columns.fill(at)?;
-                match value {
-                    Value::Missing => {}
-                    Value::Text(text) if options.text.is_missing(&text) => {}
-                    Value::Text(text) => self.guesses[at].add(&text),
-                    Value::Nested(nested) => {
-                        self.nested[at].get_or_insert_with(|| place(nested.refused(key)).in_file(source.name()));
-                    }
-                }
-                Ok(())
-            })
-            .map_err(place)?;
+            self.row(&rows, source.name(), options)?;
             (self.rows, self.bytes) = (rows_before + rows.row(), bytes_before + rows.bytes());
             self.check_size(options)?;
         }
-        if rows.row() == 0 {
-            return Err(Error::new(Problem::Empty("the file, which has no rows,".into())));
-        }
-        Ok(())
+        if rows.row() == 0 { Err(no_rows()) } else { Ok(()) }
+    }
+
+    /// Looks at the current row.
+    fn row(&mut self, rows: &Rows, file: &str, options: &ReadOptions) -> Result<()> {
+        self.columns.begin_row();
+        let place = |error| rows.place(error);
+        flatten::each_cell(rows.text(), &mut |key, value| {
+            let at = self.columns.find_or_add(key);
+            if at == self.guesses.len() {
+                self.guesses.push(Guess::new(key));
+                self.nested.push(None);
+            }
+            self.columns.fill(at)?;
+            match value {
+                Value::Missing => {}
+                Value::Text(text) if options.text.is_missing(&text) => {}
+                Value::Text(text) => self.guesses[at].add(&text),
+                Value::Nested(nested) => {
+                    self.nested[at].get_or_insert_with(|| place(nested.refused(key)).in_file(file));
+                }
+            }
+            Ok(())
+        })
+        .map_err(place)
     }
 
     /// Refuses rows that have hardly a key in common: as a table they would be many times as large as the file.
@@ -150,9 +162,12 @@ impl Seen {
     }
 
     fn settle(mut self, options: &ReadOptions) -> Result<Found> {
-        refuse_columns_by_row(self.columns.names(), self.rows)?;
-        let own = self.guesses.len();
         let wanted = options.expected.as_ref().map(Expected::needed).unwrap_or_default();
+        // A model's columns may be called as pandas would call cells: a lone row of them is one.
+        if !self.columns.names().iter().any(|name| wanted.contains(name.as_str())) {
+            refuse_columns_by_row(self.columns.names(), self.rows)?;
+        }
+        let own = self.guesses.len();
         self.add_absent(&wanted);
         let names = self.columns.into_names();
         // A key that is null in some rows and an object in others is no column of its own.
@@ -185,6 +200,10 @@ impl Seen {
         }
         Ok(Found { options, plan, own })
     }
+}
+
+fn no_rows() -> Error {
+    Error::new(Problem::Empty("the file, which has no rows,".into()))
 }
 
 /// Refuses the one object by columns and row numbers that pandas writes unless told otherwise.

@@ -42,7 +42,11 @@ pub(super) struct Rows {
 
 impl Rows {
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
-        let mut reader = BufReader::with_capacity(1 << 16, source.open_unpacked(&options.limits)?);
+        Rows::of(source.open_unpacked(&options.limits)?)
+    }
+
+    pub fn of(reader: Box<dyn Read + Send>) -> Result<Self> {
+        let mut reader = BufReader::with_capacity(1 << 16, reader);
         let head = reader.fill_buf().map_err(io_error)?;
         refuse_other_encodings(head)?;
         let mark = if head.starts_with(&BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
@@ -59,6 +63,13 @@ impl Rows {
     /// Bytes so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Whether nothing of another row is among the first `arrived` bytes.
+    pub fn is_behind(&self, arrived: u64) -> bool {
+        let here = self.reader.buffer();
+        let between = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b']');
+        arrived <= self.bytes + here.len() as u64 && here.iter().all(between)
     }
 
     /// The current row.
