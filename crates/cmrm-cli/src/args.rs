@@ -43,6 +43,8 @@ pub enum Verb {
     Clean(crate::verbs::clean::CleanArgs),
     /// Predict labels, confidences, probabilities and prediction sets for new rows.
     Predict(Box<crate::verbs::predict::PredictArgs>),
+    /// Answer requests over HTTP: labels, confidences, prediction sets, and doubts about given labels.
+    Serve(crate::verbs::serve::ServeArgs),
     /// Evaluate a run's models on labelled rows, with confidence intervals.
     Evaluate(Box<crate::verbs::evaluate::EvaluateArgs>),
     /// Show a run's report as text, or write it as an HTML page and figures.

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Verb::Fit(args) => verbs::fit::run(*args, &terminal),
         Verb::Tune(args) => verbs::tune::run(*args, &terminal),
         Verb::Predict(args) => verbs::predict::run(&args, &terminal),
+        Verb::Serve(args) => verbs::serve::run(&args, &terminal),
         Verb::Evaluate(args) => verbs::evaluate::run(&args, &terminal),
         Verb::Report(args) => verbs::report::run(&args, &terminal),
         Verb::Review(args) => verbs::review::run(&args, &terminal),

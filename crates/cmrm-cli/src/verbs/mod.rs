@@ -11,5 +11,6 @@ pub mod noise;
 pub mod predict;
 pub mod report;
 pub mod review;
+pub mod serve;
 pub mod shell;
 pub mod tune;
