@@ -2,100 +2,17 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
+use common::serving::{Running, read_answer};
 use common::{json, refuse, succeed, write_table};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(60);
 const ROW: &str = r#"{"age": 20, "plan": "free", "visits": 7}"#;
-
-/// A server on a free port, ended with the test.
-struct Running {
-    child: Child,
-    address: String,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Status, headers in lower case, and body.
-struct Answer {
-    status: u16,
-    head: String,
-    body: String,
-}
-
-impl Answer {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
-    }
-}
-
-impl Running {
-    fn start(folder: &Path, arguments: &[&str]) -> Self {
-        Self::start_with(folder, arguments, None)
-    }
-
-    fn start_with(folder: &Path, arguments: &[&str], token: Option<&str>) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cmrm"));
-        command.args(["serve", "run", "--port", "0"]).args(arguments).current_dir(folder).env_remove("CMRM_TOKEN");
-        if let Some(token) = token {
-            command.env("CMRM_TOKEN", token);
-        }
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("no address: {line}")).to_owned();
-        Running { child, address }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream
-    }
-
-    /// Sends these bytes on a connection of their own and reads until its end.
-    fn raw(&self, bytes: &[u8]) -> Answer {
-        let mut stream = self.connect();
-        // A server that has refused already may have hung up.
-        let _ = stream.write_all(bytes);
-        read_answer(&mut stream)
-    }
-
-    fn ask(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
-        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
-        let host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.address) };
-        self.raw(
-            format!(
-                "{method} {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
-                body.len()
-            )
-            .as_bytes(),
-        )
-    }
-
-    fn predict(&self, body: &str) -> Answer {
-        self.ask("POST", "/predict", &["Content-Type: application/json"], body)
-    }
-}
-
-fn read_answer(stream: &mut TcpStream) -> Answer {
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
-}
 
 fn fitted(folder: &Path, model: &str) {
     write_table(&folder.join("table.csv"), 300);

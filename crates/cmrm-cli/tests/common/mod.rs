@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod review;
+pub mod serving;
 
 use std::path::Path;
 use std::process::{Command, Output};
