@@ -1,6 +1,6 @@
 //! What it costs that a row is predicted the same in any company: a row alone, and many rows at once.
 //!
-//! Networks are also evaluated as training evaluates them, in blocks. Times are of the processor, in microseconds a row.
+//! Networks are also evaluated as training evaluates them, in blocks. Times are in microseconds a row: those of many rows of the processor.
 
 use cmrm::Matrix;
 use cmrm::rng::Rng;
@@ -40,19 +40,18 @@ fn main() -> Result<()> {
 
 fn measure(name: &str, x: &[f32], predict: impl Fn(Matrix<'_, f32>) -> Result<usize>) -> Result<()> {
     let rows = x.len() / INPUTS;
-    let alone = 500.min(rows);
-    let time = |repeats: usize, of: &dyn Fn(usize) -> Result<usize>| -> Result<f64> {
-        // Once before the clock starts, for caches and the threads of the pool.
-        of(0)?;
+    // The median of what passes: too short for the system to say what the processor took, and now and then interrupted.
+    let mut alone = Vec::new();
+    for at in 0..501.min(rows) {
         let clock = Clock::start();
-        for at in 0..repeats {
-            of(at)?;
-        }
-        let time = clock.stop();
-        Ok(1e6 * time.cpu_seconds.unwrap_or(time.seconds))
-    };
-    let one = time(alone, &|at| predict(Matrix::new(&x[at * INPUTS..(at + 1) * INPUTS], INPUTS)?))?;
-    let all = time(1, &|_| predict(Matrix::new(x, INPUTS)?))?;
-    println!("{name}, {:.2}, {:.3}", one / alone as f64, all / rows as f64);
+        predict(Matrix::new(&x[at * INPUTS..(at + 1) * INPUTS], INPUTS)?)?;
+        alone.push(clock.stop().seconds);
+    }
+    alone.sort_by(f64::total_cmp);
+    let clock = Clock::start();
+    predict(Matrix::new(x, INPUTS)?)?;
+    let all = clock.stop();
+    let all = all.cpu_seconds.unwrap_or(all.seconds);
+    println!("{name}, {:.2}, {:.3}", 1e6 * alone[alone.len() / 2], 1e6 * all / rows as f64);
     Ok(())
 }
