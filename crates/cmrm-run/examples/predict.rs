@@ -4,6 +4,7 @@
 
 use cmrm_run::{Error, Model, SetOptions};
 
+/// Opens the run, and returns a line of CSV for each row: its class, how likely it is, and its set.
 pub fn predict(run: &str, file: &str) -> Result<String, Error> {
     let model = Model::open(run)?;
     let rows = model.read_path(file)?;
