@@ -41,7 +41,8 @@ pub fn fit_chunk<'py>(
         stop.check().map_err(refuse)?;
         let (outcome, waypoint) = one_pass(&config, prepared, before, passes, stop).map_err(refuse)?;
         let views = RowViews::of(&loaded, labels, &outcome, stop).map_err(refuse)?;
-        Ok((Fitted { waypoint: Some(waypoint), ..Fitted::new(outcome, None, None) }, views))
+        let fitted = Fitted::new(outcome, None, None).map_err(refuse)?;
+        Ok((Fitted { waypoint: Some(waypoint), ..fitted }, views))
     })?;
     let columns = views.columns(py)?;
     Ok((fitted, columns))
@@ -49,11 +50,12 @@ pub fn fit_chunk<'py>(
 
 /// The chunk with the preprocessing of the first.
 fn next_chunk(loaded: &Loaded, before: &Fitted) -> Result<Prepared, cmrm_fit::Error> {
-    let known = LabelOptions { classes: Some(before.classes.clone()), ..LabelOptions::default() };
-    let (data, _) = before.preprocess.dataset(&loaded.train, &loaded.train.encode_labels(&known)?)?;
+    let preprocess = before.model.preprocess();
+    let known = LabelOptions { classes: Some(before.model.classes().to_vec()), ..LabelOptions::default() };
+    let (data, _) = preprocess.dataset(&loaded.train, &loaded.train.encode_labels(&known)?)?;
     let split = Split::train_only(data.len());
     let all = Part { data, weights: None, clean: None };
-    Prepared::split(loaded.name.clone(), before.preprocess.clone(), all, split)
+    Prepared::split(loaded.name.clone(), preprocess.clone(), all, split)
 }
 
 /// One epoch; the envelope is on once so many passes were made as it waits for in a whole fit.
@@ -94,7 +96,7 @@ fn one_pass(
 
 /// The networks that passes over further rows go on from.
 fn networks(before: &Fitted) -> Result<Vec<&Model<f32>>, cmrm_fit::Error> {
-    let networks = before.arms.iter().map(|(_, model)| match model {
+    let networks = before.model.arms().iter().map(|arm| match arm.predictor() {
         Predictor::Network(model) => Some(model),
         Predictor::Vote(_) => None,
     });

@@ -118,7 +118,8 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
         let members = outcome.members.clone();
         let columns = outcome.rows.columns.clone();
         let noise = outcome.noise.as_ref().map(|noise| noise.estimate.likeliest.clone());
-        Ok((Fitted::new(outcome, calibration, keep.then_some(loaded.train)), views, columns, members, noise, words))
+        let fitted = Fitted::new(outcome, calibration, keep.then_some(loaded.train)).map_err(refuse)?;
+        Ok((fitted, views, columns, members, noise, words))
     })?;
     let columns = views.columns(py)?;
     let worth = |member: MemberSummary| {

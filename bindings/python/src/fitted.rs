@@ -1,11 +1,11 @@
 //! A trained classifier.
 
 use cmrm::Rows;
-use cmrm::conformal::{ConformalConfig, ScoreKind};
+use cmrm::conformal::ScoreKind;
 use cmrm_data::Input;
 use cmrm_data::preprocess::Preprocess;
 use cmrm_fit::{FitConfig, FitOutcome};
-use cmrm_run::{CalibratedFor, Calibration};
+use cmrm_run::{Arm, CalibratedFor, Calibration, Model, Predictions, RunInfo, SetOptions};
 use cmrm_train::train::Waypoint;
 use cmrm_train::{Predictor, Stop};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -18,21 +18,18 @@ use crate::conformal::mask;
 use crate::errors::{detached, detached_on, refuse};
 use crate::features::Given;
 use crate::report::Kept;
+use crate::saved::{Files, Parts, Record};
 
-/// Models of the arms, how columns become their features, and the rows that prediction sets are calibrated on.
+/// A model, and what else is known of how it came about.
 #[pyclass(frozen, module = "cmrm._native")]
 pub struct Fitted {
     pub config: FitConfig,
-    pub preprocess: Preprocess,
-    pub classes: Vec<String>,
-    /// Name and model; the one to predict with last.
-    pub arms: Vec<(String, Predictor)>,
-    /// The rows that prediction sets are calibrated on.
-    pub calibration: Option<Calibration>,
+    /// The arm to predict with is the last.
+    pub model: Model,
     /// Where a training in chunks goes on.
     pub waypoint: Option<Waypoint<f32>>,
-    /// What a report is made of, until the object is stored.
-    pub kept: Option<Kept>,
+    /// What a run's folder and a report are made of.
+    pub record: Record,
 }
 
 /// What an arm says of rows.
@@ -44,46 +41,62 @@ type Stored<'py> = (
     Vec<String>,
     Vec<(String, Bound<'py, PyBytes>)>,
     Option<(Numbers<'py>, Bound<'py, PyArray1<u32>>, Option<Numbers<'py>>)>,
+    Option<StoredRecord<'py>>,
 );
+/// `run.json` and the other files of a run besides the model.
+type StoredRecord<'py> = (String, Vec<(String, Bound<'py, PyBytes>)>);
 
 /// Probabilities, labels and what is known of true classes.
 type StoredCalibration<'a> = (PyReadonlyArray2<'a, f32>, PyReadonlyArray1<'a, u32>, Option<PyReadonlyArray2<'a, f32>>);
 
 impl Fitted {
     /// Of a fit that has run. With its rows, a report can be made.
-    pub fn new(outcome: FitOutcome, calibration: Option<Calibration>, raw: Option<Input>) -> Self {
-        let arms = outcome.arms.iter().map(|arm| (arm.name.clone(), arm.model.clone())).collect();
-        let (config, preprocess) = (outcome.config.clone(), outcome.rows.preprocess.clone());
-        let classes = outcome.rows.train.data.classes.clone();
-        let kept = raw.map(|raw| Kept { outcome, raw });
-        Fitted { config, preprocess, classes, arms, calibration, waypoint: None, kept }
-    }
-
-    fn model(&self, arm: Option<&str>) -> PyResult<&Predictor> {
-        let found = match arm {
-            None => self.arms.last(),
-            Some(arm) => self.arms.iter().find(|(name, _)| name == arm),
+    pub fn new(
+        outcome: FitOutcome,
+        calibration: Option<Calibration>,
+        raw: Option<Input>,
+    ) -> Result<Self, cmrm_fit::Error> {
+        let last = outcome.arms.len().saturating_sub(1);
+        let mut calibration = Some(calibration);
+        let arms = outcome.arms.iter().enumerate().map(|(at, arm)| {
+            let calibration = if at == last { calibration.take().flatten() } else { None };
+            Arm::new(&arm.name, arm.model.clone(), calibration)
+        });
+        let model =
+            Model::new(outcome.rows.train.data.classes.clone(), outcome.rows.preprocess.clone(), arms.collect())?;
+        let config = outcome.config.clone();
+        let record = match raw {
+            Some(raw) => Record::Kept(Box::new(Kept { outcome, raw })),
+            None => Record::Parts(Box::new(Parts::of(&outcome)?)),
         };
-        let names: Vec<&str> = self.arms.iter().map(|(name, _)| name.as_str()).collect();
-        found.map(|(_, model)| model).ok_or_else(|| {
-            refuse(format!("unknown arm '{}'; the arms are {}", arm.unwrap_or_default(), names.join(", ")))
-        })
+        Ok(Fitted { config, model, waypoint: None, record })
     }
 
-    fn evaluate<'py>(
+    fn arm(&self, arm: Option<&str>) -> PyResult<&Arm> {
+        arm.map_or_else(|| Ok(self.model.chosen()), |arm| self.model.arm(arm).map_err(refuse))
+    }
+
+    fn evaluate<'py, T: Send>(
         &self,
         py: Python<'py>,
         features: &Given<'py>,
-        arm: Option<&str>,
-        of: impl Fn(&Predictor, Rows<'_, f32>, &Stop) -> cmrm_train::Result<Vec<f32>> + Send + Sync,
-    ) -> PyResult<Numbers<'py>> {
-        let (model, features) = (self.model(arm)?, features.features()?);
-        let classes = self.classes.len();
-        let values = detached_on(py, None, |stop| {
-            let rows = self.preprocess.transform(&features).map_err(refuse)?;
+        of: impl Fn(Rows<'_, f32>, &Stop) -> cmrm_run::Result<T> + Send + Sync,
+    ) -> PyResult<T> {
+        let features = features.features()?;
+        detached_on(py, None, |stop| {
+            let rows = self.model.transform(&features).map_err(refuse)?;
             drop(features);
-            of(model, rows.rows.view().map_err(refuse)?, stop).map_err(refuse)
-        })?;
+            of(rows.rows.view().map_err(refuse)?, stop).map_err(refuse)
+        })
+    }
+
+    fn predictions<'py>(&self, py: Python<'py>, features: &Given<'py>, arm: Option<&str>) -> PyResult<Predictions> {
+        let arm = self.arm(arm)?;
+        self.evaluate(py, features, |rows, stop| self.model.predict_rows(arm, rows, stop))
+    }
+
+    fn numbers<'py>(&self, py: Python<'py>, values: Vec<f32>) -> PyResult<Numbers<'py>> {
+        let classes = self.model.classes().len();
         let rows = values.len() / classes;
         values.into_pyarray(py).reshape([rows, classes])
     }
@@ -94,13 +107,20 @@ impl Fitted {
     /// Probabilities of the classes, a row each.
     #[pyo3(signature = (features, arm=None))]
     fn probabilities<'py>(&self, py: Python<'py>, features: Given<'py>, arm: Option<&str>) -> PyResult<Numbers<'py>> {
-        self.evaluate(py, &features, arm, |model, rows, stop| model.probabilities(rows, stop))
+        self.numbers(py, self.predictions(py, &features, arm)?.into_probabilities())
+    }
+
+    /// The likeliest class of each row, by index.
+    fn predict<'py>(&self, py: Python<'py>, features: Given<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        Ok(self.predictions(py, &features, None)?.labels().to_vec().into_pyarray(py))
     }
 
     /// Scaled logits of the classes, a row each; of a vote the logarithms of its probabilities.
     #[pyo3(signature = (features, arm=None))]
     fn logits<'py>(&self, py: Python<'py>, features: Given<'py>, arm: Option<&str>) -> PyResult<Numbers<'py>> {
-        self.evaluate(py, &features, arm, |model, rows, stop| model.logits(rows, stop))
+        let arm = self.arm(arm)?;
+        let logits = self.evaluate(py, &features, |rows, stop| Ok(arm.predictor().logits(rows, stop)?))?;
+        self.numbers(py, logits)
     }
 
     /// Prediction sets of probabilities, calibrated on the rows that were kept for that: which classes are in each.
@@ -113,33 +133,31 @@ impl Fitted {
         score: &str,
         calibrated_for: Option<&str>,
     ) -> PyResult<Bound<'py, PyArray2<bool>>> {
-        let calibration = self.calibration.as_ref().ok_or_else(|| {
-            refuse(
+        let arm = self.model.chosen();
+        if arm.calibration().map_err(refuse)?.is_none() {
+            return Err(refuse(
                 "no rows were kept to calibrate prediction sets on: fit with validation_share above 0, or calibrate on \
                  rows of your own with cmrm.conformal",
-            )
-        })?;
+            ));
+        }
         let score = named::<ScoreKind>("score", score)?;
-        let conformal = ConformalConfig { coverage, score, ..ConformalConfig::default() }.validate().map_err(refuse)?;
-        let calibrated_for = match calibrated_for {
-            None => calibration.usual(),
-            Some(name) => named::<CalibratedFor>("calibration", name)?,
-        };
+        let calibrated_for = calibrated_for.map(|name| named::<CalibratedFor>("calibration", name)).transpose()?;
+        let options = SetOptions { coverage, score, calibrated_for, ..SetOptions::default() };
         let new = matrix(&probabilities)?;
-        let predictor = detached(py, || calibration.predictor(&conformal, calibrated_for))?;
+        let predictor = detached(py, || self.model.set_predictor(arm, &options))?;
         mask(py, &predictor, new, 0)
     }
 
     /// Names of the arms, the one to predict with last.
     #[getter]
     fn arm_names(&self) -> Vec<&str> {
-        self.arms.iter().map(|(name, _)| name.as_str()).collect()
+        self.model.arms().iter().map(Arm::name).collect()
     }
 
     /// The model as the command writes it: `model.safetensors`.
     #[pyo3(signature = (arm=None))]
     fn model_bytes<'py>(&self, py: Python<'py>, arm: Option<&str>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.model(arm)?.to_bytes().map_err(refuse)?))
+        Ok(PyBytes::new(py, &self.arm(arm)?.predictor().to_bytes().map_err(refuse)?))
     }
 
     /// The settings as `cmrm fit --config` takes them.
@@ -151,24 +169,34 @@ impl Fitted {
     /// How columns become features, as the command writes it: `preprocess.json`.
     #[getter]
     fn preprocess_json(&self) -> PyResult<String> {
-        self.preprocess.to_json().map_err(refuse)
+        self.model.preprocess().to_json().map_err(refuse)
     }
 
     /// Writes the report.
     fn report(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
-        let kept = self.kept.as_ref().ok_or_else(|| {
-            refuse("the rows that the report shows were not kept; fit again in this process, with keep_data=True")
-        })?;
+        let Record::Kept(kept) = &self.record else {
+            return Err(refuse(
+                "the rows that the report shows were not kept; fit again in this process, with keep_data=True",
+            ));
+        };
         detached_on(py, None, |_| kept.write(&path))
+    }
+
+    /// Writes the folder of a run, new or empty.
+    #[pyo3(signature = (path, label_type=None))]
+    fn save(&self, py: Python<'_>, path: std::path::PathBuf, label_type: Option<String>) -> PyResult<()> {
+        detached_on(py, None, |_| self.write_run(&path, label_type).map_err(refuse))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Stored<'py>)> {
         let (py, this) = (slf.py(), slf.get());
-        let models = this
-            .arms
-            .iter()
-            .map(|(name, model)| Ok((name.clone(), PyBytes::new(py, &model.to_bytes().map_err(refuse)?))));
-        let calibration = match &this.calibration {
+        // The last arm is the one to predict with.
+        let chosen = this.model.chosen();
+        let others = this.model.arms().iter().filter(|arm| arm.name() != chosen.name());
+        let models = others
+            .chain([chosen])
+            .map(|arm| Ok((arm.name().to_owned(), PyBytes::new(py, &arm.predictor().to_bytes().map_err(refuse)?))));
+        let calibration = match chosen.calibration().map_err(refuse)? {
             None => None,
             Some(Calibration { probabilities, labels, classes, clean }) => {
                 let of_rows = |values: &Vec<f32>| values.clone().into_pyarray(py).reshape([labels.len(), *classes]);
@@ -178,37 +206,28 @@ impl Fitted {
         };
         let stored = (
             this.config.to_toml().map_err(refuse)?,
-            this.preprocess.to_json().map_err(refuse)?,
-            this.classes.clone(),
+            this.model.preprocess().to_json().map_err(refuse)?,
+            this.model.classes().to_vec(),
             models.collect::<PyResult<_>>()?,
             calibration,
+            Some(stored_record(py, &this.record)?),
         );
         Ok((py.get_type::<Fitted>().getattr("from_parts")?, stored))
     }
 
-    /// What `__reduce__` took apart: settings, preprocessing, classes, models as safetensors, calibration rows.
+    /// What `__reduce__` took apart: settings, preprocessing, classes, models as safetensors, calibration rows, and what was recorded of
+    /// the fit. Earlier versions stored no record.
     #[staticmethod]
+    #[pyo3(signature = (config, preprocess, classes, models, calibration, record=None))]
     fn from_parts(
         config: &str,
         preprocess: &str,
         classes: Vec<String>,
         models: Vec<(String, Vec<u8>)>,
         calibration: Option<StoredCalibration<'_>>,
+        record: Option<(String, Files)>,
     ) -> PyResult<Self> {
         let preprocess = Preprocess::from_json(preprocess).map_err(refuse)?;
-        let mut arms = Vec::with_capacity(models.len());
-        for (name, bytes) in models {
-            let model = Predictor::from_bytes(&bytes).map_err(refuse)?;
-            let (inputs, outputs) = (model.inputs(), model.classes());
-            if (inputs, outputs) != (preprocess.width(), classes.len()) {
-                return Err(refuse(format!(
-                    "the stored model has {inputs} features and {outputs} classes, the rest {} and {}; store it again",
-                    preprocess.width(),
-                    classes.len()
-                )));
-            }
-            arms.push((name, model));
-        }
         let calibration = match calibration {
             None => None,
             Some((held, labels, clean)) => Some(Calibration {
@@ -219,6 +238,28 @@ impl Fitted {
             }),
         };
         let config = FitConfig::from_toml(config).map_err(refuse)?;
-        Ok(Fitted { config, preprocess, classes, arms, calibration, waypoint: None, kept: None })
+        let mut calibration = Some(calibration);
+        let last = models.len().saturating_sub(1);
+        let arm = |(at, (name, bytes)): (usize, (String, Vec<u8>))| {
+            let calibration = if at == last { calibration.take().flatten() } else { None };
+            PyResult::Ok(Arm::new(name, Predictor::from_bytes(&bytes).map_err(refuse)?, calibration))
+        };
+        let arms = models.into_iter().enumerate().map(arm).collect::<PyResult<_>>()?;
+        let model = Model::new(classes, preprocess, arms).map_err(refuse)?;
+        let record = match record {
+            Some((info, files)) => Record::Files(serde_json::from_str(&info).map_err(refuse)?, files),
+            None => {
+                let names = model.arms().iter().map(|arm| arm.name().to_owned()).collect();
+                let chosen = model.chosen().name().to_owned();
+                Record::Files(RunInfo::new(model.classes().to_vec(), names, chosen, String::new()), Files::new())
+            }
+        };
+        Ok(Fitted { config, model, waypoint: None, record })
     }
+}
+
+fn stored_record<'py>(py: Python<'py>, record: &Record) -> PyResult<StoredRecord<'py>> {
+    let (info, files) = record.to_store().map_err(refuse)?;
+    let files = files.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes)));
+    Ok((serde_json::to_string(&info).map_err(refuse)?, files.collect()))
 }

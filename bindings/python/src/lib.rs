@@ -17,6 +17,7 @@ mod noise;
 mod noise_model;
 mod report;
 mod row_views;
+mod saved;
 mod search;
 mod sparse;
 mod strings;
@@ -45,6 +46,8 @@ mod _native {
     use super::noise::make_noise;
     #[pymodule_export]
     use super::noise_model::estimate_noise;
+    #[pymodule_export]
+    use super::saved::open_run;
     #[pymodule_export]
     use super::search::search_settings;
     #[pymodule_export]

@@ -5,6 +5,9 @@ use std::path::Path;
 
 use cmrm_data::{Fingerprint, Input};
 use cmrm_fit::FitOutcome;
+use cmrm_report::Report;
+use cmrm_run::summary::FitSummary;
+use cmrm_run::{RunDir, RunInfo};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -25,10 +28,28 @@ impl Kept {
     }
 
     fn page(&self) -> Result<String, cmrm_fit::Error> {
-        let Kept { outcome, raw } = self;
-        let info = outcome.info(Fingerprint::of(&outcome.rows.train.data))?;
-        let summary = outcome.summary("memory".into(), &info)?;
-        let report = outcome.report(&summary, outcome.suspects(raw.clone())?, None)?;
-        Ok(cmrm_report::page(&report))
+        let summary = self.outcome.summary("memory".into(), &self.info()?)?;
+        Ok(cmrm_report::page(&self.report(&summary)?))
+    }
+
+    fn info(&self) -> Result<RunInfo, cmrm_fit::Error> {
+        self.outcome.info(Fingerprint::of(&self.outcome.rows.train.data))
+    }
+
+    fn report(&self, summary: &FitSummary) -> Result<Report, cmrm_fit::Error> {
+        self.outcome.report(summary, self.outcome.suspects(self.raw.clone())?, None)
+    }
+
+    /// Writes all files of the run that the command would write, but the settings and `run.json`, whose contents are returned.
+    pub fn write_run(&self, run: &RunDir) -> Result<RunInfo, cmrm_fit::Error> {
+        self.outcome.write(run)?;
+        let mut info = self.info()?;
+        info.rows_fingerprint = Fingerprint::of_rows(&self.raw).map(|fingerprint| fingerprint.0);
+        let summary = self.outcome.summary(run.path().display().to_string(), &info)?;
+        run.write_summary(&summary)?;
+        let mut report = self.report(&summary)?;
+        report.origin.rows_fingerprint.clone_from(&info.rows_fingerprint);
+        run.write_report(&report)?;
+        Ok(info)
     }
 }

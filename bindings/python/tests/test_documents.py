@@ -13,7 +13,7 @@ NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 
 @pytest.mark.parametrize(
     "module",
-    ["cmrm", "cmrm._audit", "cmrm._noise", "cmrm._classifier", "cmrm._robust", "cmrm._search", "cmrm.conformal"],
+    ["cmrm", "cmrm._audit", "cmrm._noise", "cmrm._classifier", "cmrm._robust", "cmrm._saved", "cmrm._search", "cmrm.conformal"],
 )
 def test_examples_in_docstrings(module):
     found = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)

@@ -20,7 +20,7 @@ use crate::terminal::Terminal;
 /// Most numbers of a block: a model of more than 4,096 features gets fewer rows at a time.
 const BLOCK_NUMBERS: usize = CHUNK_ROWS << 12;
 
-/// Rows of a block for a model of so many features, whole blocks of the network's own: it rounds a row the same then.
+/// Rows of a block for a model of so many features: whole blocks of the network's own, which threads share.
 fn block_rows(width: usize) -> usize {
     (BLOCK_NUMBERS / width.max(1) / BLOCK_ROWS).clamp(1, CHUNK_ROWS / BLOCK_ROWS) * BLOCK_ROWS
 }
@@ -106,7 +106,7 @@ impl<'a> NewRows<'a> {
     }
 
     /// Hands the rows to `take`, [`block_rows`] at a time and the rest at the end, however the file is cut up itself: a
-    /// matrix product may round a row differently in another company, and all formats are to give the same bits.
+    /// file of small pieces is predicted as fast as another.
     /// `take` gets the name of the column of row names beside them and says whether to go on.
     pub fn each_block(&mut self, mut take: impl FnMut(Block, Option<&str>) -> Result<bool>) -> Result<()> {
         let block = block_rows(self.model.preprocess().width());

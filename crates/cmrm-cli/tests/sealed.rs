@@ -5,7 +5,9 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cmrm_run::{Model, RunDir};
+use cmrm_data::ColumnRef;
+use cmrm_data::read::{ReadOptions, read_path};
+use cmrm_run::{Model, RunDir, SetOptions};
 use common::{cmrm, json, refuse, succeed, unseal, write_table};
 
 /// A vote on a small table, with everything that a run can have: `t.csv` and `run` in the folder.
@@ -143,22 +145,39 @@ fn data_is_found_from_any_folder_and_where_it_moved_with_the_run() {
 fn the_command_and_a_program_predict_the_same_bits() {
     let folder = run();
     let at = folder.path();
-    let said = json(at, &["predict", "run", "t.csv", "--probabilities"]);
-    let model = Model::open(at.join("run")).unwrap();
-    let options = cmrm_data::read::ReadOptions { expected: Some(model.preprocess().expected()), ..Default::default() };
-    let options = cmrm_data::read::ReadOptions { label: Some(cmrm_data::ColumnRef("churned".into())), ..options };
-    let rows = cmrm_data::read::read_path(&at.join("t.csv"), &options).unwrap().features;
-    let predicted = model.predict(&rows).unwrap();
-    for (row, found) in said["predictions"].as_array().unwrap().iter().enumerate() {
-        assert_eq!(found["confidence"].as_f64(), Some(predicted.confidence(row)));
-        assert_eq!(found["margin"].as_f64(), Some(predicted.margin(row)));
-        assert_eq!(found["predicted_label"].as_str(), predicted.names().nth(row));
-        let alone = model.predict(&rows.gather(&[row]).unwrap()).unwrap();
-        assert_eq!(alone.probabilities(), predicted.matrix().unwrap().row(row), "row {row} alone");
+    let fit = ["fit", "t.csv", "--label", "churned", "--epochs", "3", "--quiet", "--out", "network"];
+    succeed(at, &fit);
+    for run in ["run", "network"] {
+        let said = json(at, &["predict", run, "t.csv", "--coverage", "0.8"]);
+        let model = Model::open(at.join(run)).unwrap();
+        let options = ReadOptions {
+            expected: Some(model.preprocess().expected()),
+            label: Some(ColumnRef("churned".into())),
+            ..ReadOptions::default()
+        };
+        let rows = read_path(&at.join("t.csv"), &options).unwrap().features;
+        let predicted = model.predict(&rows).unwrap();
+        let sets = model.predict_sets(&rows, &SetOptions { coverage: 0.8, ..SetOptions::default() }).unwrap();
+        for (row, found) in said["predictions"].as_array().unwrap().iter().enumerate() {
+            assert_eq!(found["confidence"].as_f64(), Some(predicted.confidence(row)));
+            assert_eq!(found["margin"].as_f64(), Some(predicted.margin(row)));
+            assert_eq!(found["predicted_label"].as_str(), predicted.names().nth(row));
+            assert_eq!(found["set_size"].as_u64(), Some(sets.row(row).len() as u64));
+            let alone = model.predict(&rows.gather(&[row]).unwrap()).unwrap();
+            assert_eq!(alone.probabilities(), predicted.matrix().unwrap().row(row), "{run}, row {row} alone");
+        }
+        // What it says of labels that rows were given agrees with what the run says of its own.
+        let judged = model.judge_labels(&rows, &vec![0; predicted.len()]).unwrap();
+        assert!(judged.iter().all(|judged| (judged.margin < 0.0) == (judged.suggested != 0)));
+        assert_eq!(judged.iter().all(|judged| judged.wrong_probability.is_some()), model.chosen().noise().is_some());
+        let listed = json(at, &["audit", run])["issues"].as_u64().unwrap();
+        assert_eq!(model.suspects().unwrap().len() as u64, listed);
     }
-    // What it says of the labels that it was given agrees with what it says of their rows.
-    let judged = model.judge_labels(&rows, &vec![0; predicted.len()]).unwrap();
-    assert!(judged.iter().all(|judged| (judged.margin < 0.0) == (judged.suggested != 0)));
-    let listed = json(at, &["audit", "run"])["issues"].as_u64().unwrap();
-    assert_eq!(model.suspects().unwrap().len() as u64, listed);
+}
+
+/// A model may serve from many threads.
+#[test]
+fn a_model_is_shared() {
+    fn is_shared<T: Send + Sync + 'static>() {}
+    is_shared::<Model>();
 }

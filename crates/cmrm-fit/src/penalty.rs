@@ -2,6 +2,7 @@
 
 use cmrm::OwnedRows;
 use cmrm::rng::Rng;
+use cmrm_train::Stop;
 use cmrm_train::train::{Arm, Examples, Method, Observer, Selection, TrainConfig, Trainer};
 use cmrm_train::tune::Folds;
 
@@ -89,8 +90,10 @@ impl Search {
                     return Ok(found.1);
                 }
                 *parameters = Some(trainer.parameters_of(0));
-                loss +=
-                    fold.held.log_loss(&trainer.current_model(0)?.probabilities(fold.held.x.view()?)?, self.classes);
+                loss += fold.held.log_loss(
+                    &trainer.current_model(0)?.probabilities_in_blocks(fold.held.x.view()?, &Stop::default())?,
+                    self.classes,
+                );
             }
             if loss < found.0 {
                 found = (loss, strength);

@@ -12,7 +12,7 @@ use cmrm_data::{Features, Table};
 use cmrm_images::embed::TrainedNetwork;
 use cmrm_report::{Card, Report};
 use cmrm_run::summary::FitSummary;
-use cmrm_run::{RunInfo, RunKind};
+use cmrm_run::{RunDir, RunInfo, RunKind};
 use common::{CLASSES, plan, set, train};
 use serde::de::DeserializeOwned;
 use tch::Device;
@@ -58,7 +58,12 @@ fn a_run_can_be_audited_and_reported() {
     assert!(ended.failed.is_empty(), "{ended:?}");
     let folder = root.path().join("test/authors-seed0");
 
+    // The report got its base arm, and the run its result, after `run.json` was written.
+    for run in ["authors", "plain"] {
+        RunDir::open(&root.path().join(format!("test/{run}-seed0"))).unwrap();
+    }
     let info: RunInfo = read(&folder, "run.json");
+    assert!(info.files.contains_key("result.json") && info.files.contains_key("test-probabilities.npy"));
     assert_eq!((info.kind, info.classes.len(), info.chosen.as_str()), (RunKind::Images, CLASSES, "authors"));
     let table = table(&folder);
     let margins: Vec<f32> = numbers(&table, "margin").into_iter().map(|margin| margin as f32).collect();

@@ -17,8 +17,8 @@ use crate::contents::{json, metrics, report_files};
 use crate::error::{Error, Result};
 use crate::info::{RunInfo, RunKind};
 use crate::names::{
-    BEST, CHECKPOINT, CHECKPOINTS, DATA_STAMP, MARGINS, METRICS, MODEL, PREPROCESS, REPORT, RUN, SEARCH,
-    SELF_CHECK, SETTINGS, SUMMARY, SUMMARY_TEXT,
+    BEST, CHECKPOINT, CHECKPOINTS, DATA_STAMP, MARGINS, METRICS, MODEL, PREPROCESS, REPORT, RUN, SEARCH, SELF_CHECK,
+    SETTINGS, SUMMARY, SUMMARY_TEXT,
 };
 use crate::rows::TrainingRows;
 use crate::seal;

@@ -24,6 +24,8 @@ pub struct Neighbours {
     count: usize,
     /// Shared by those that differ in `count` alone.
     rows: Arc<OwnedRows<f32>>,
+    /// Their squared lengths: a row that is asked for alone need not wait for them.
+    squares: Arc<Vec<f32>>,
     labels: Vec<u32>,
     weights: Vec<f32>,
 }
@@ -65,11 +67,12 @@ impl Neighbours {
             classes,
             count: most,
             rows: Arc::new(examples.x.to_owned_rows()),
+            squares: Arc::new(squares(examples.x)),
             labels: examples.labels.to_vec(),
             weights: examples.row_weights.map_or_else(|| vec![1.0; rows], <[f32]>::to_vec),
         };
         // One more than asked for, since a row is its own neighbour.
-        let nearest = one.nearest(examples.x, most + 1, stop)?;
+        let nearest = one.nearest(examples.x, most + 1, false, stop)?;
         let mut found = Vec::with_capacity(counts.len());
         for &count in counts {
             one.count = count;
@@ -100,7 +103,7 @@ impl Neighbours {
     fn probabilities_of(&self, x: Rows<'_, f32>, stop: &Stop) -> Result<Vec<f32>> {
         check_length("features of a row against the model's inputs", self.inputs, x.columns())?;
         let mut out = vec![0.0; x.rows() * self.classes];
-        let nearest = self.nearest(x, self.count, stop)?;
+        let nearest = self.nearest(x, self.count, true, stop)?;
         for (near, out) in nearest.iter().zip(out.chunks_exact_mut(self.classes)) {
             self.shares(near.iter().copied(), out);
         }
@@ -119,16 +122,16 @@ impl Neighbours {
     }
 
     /// The places of the `count` rows nearest to each row of `x`, the nearest first; of equals the earlier one. Rows without
-    /// weight are nobody's neighbours.
-    fn nearest(&self, x: Rows<'_, f32>, count: usize, stop: &Stop) -> Result<Vec<Vec<u32>>> {
+    /// weight are nobody's neighbours. `by_row` as in [`Compared::products`].
+    fn nearest(&self, x: Rows<'_, f32>, count: usize, by_row: bool, stop: &Stop) -> Result<Vec<Vec<u32>>> {
         let own = self.labels.len();
         let rows = self.rows.view()?;
-        let (squares, compared) = (squares(rows), Compared::new(rows));
+        let (squares, compared) = (&self.squares, Compared::new(rows));
         let chunk = |chunk: usize| -> Result<Vec<Vec<u32>>> {
             stop.check()?;
             let first = chunk * CHUNK_ROWS;
             let mut products = Vec::new();
-            compared.products(x.slice(first..(first + CHUNK_ROWS).min(x.rows())), &mut products);
+            compared.products(x.slice(first..(first + CHUNK_ROWS).min(x.rows())), by_row, &mut products);
             let mut keys: Vec<u64> = Vec::with_capacity(own);
             let near = |products: &[f32]| {
                 keys.clear();
@@ -168,7 +171,8 @@ impl Neighbours {
         let rows = take_rows(file, &format!("{prefix}rows"), labels.len(), inputs)?;
         let weights: Vec<f32> = file.take_shaped(&format!("{prefix}weights"), &[labels.len()])?;
         check_row_weights(Some(&weights), labels.len())?;
-        Ok(Neighbours { inputs, classes, count, rows: Arc::new(rows), labels, weights })
+        let squares = Arc::new(squares(rows.view()?));
+        Ok(Neighbours { inputs, classes, count, rows: Arc::new(rows), squares, labels, weights })
     }
 }
 

@@ -41,16 +41,26 @@ impl<T: Scalar> Model<T> {
         self.network.layout().classes
     }
 
-    /// Scaled logits, `[rows, classes]`; a score becomes `(0, score)`.
+    /// Scaled logits, `[rows, classes]`; a score becomes `(0, score)`. Here and below a row comes out the same to the last bit, alone or
+    /// among others; only [`Model::logits_in_blocks`] and [`Model::probabilities_in_blocks`] are as training computes them.
     pub fn logits<'x>(&self, x: impl Into<Rows<'x, T>>) -> Result<Vec<T>> {
         self.logits_unless(x, &Stop::default())
     }
 
     /// [`Model::logits`], or [`crate::Error::Stopped`] soon after somebody asks to stop.
     pub fn logits_unless<'x>(&self, x: impl Into<Rows<'x, T>>, stop: &Stop) -> Result<Vec<T>> {
-        let x: Rows<'_, T> = x.into();
+        self.all_logits(x.into(), true, stop)
+    }
+
+    /// Logits by the products that training takes: fast, and in the last digits other ones in another batch. For rows that decide how
+    /// training goes on.
+    pub fn logits_in_blocks<'x>(&self, x: impl Into<Rows<'x, T>>, stop: &Stop) -> Result<Vec<T>> {
+        self.all_logits(x.into(), false, stop)
+    }
+
+    fn all_logits(&self, x: Rows<'_, T>, by_row: bool, stop: &Stop) -> Result<Vec<T>> {
         let mut logits = Vec::with_capacity(x.rows() * self.classes());
-        self.each_logits(x, stop, |chunk| {
+        self.each_logits(x, by_row, stop, |chunk| {
             logits.extend_from_slice(chunk);
             Ok(())
         })?;
@@ -58,13 +68,22 @@ impl<T: Scalar> Model<T> {
     }
 
     /// Hands the scaled logits of the rows to `take`, some rows at a time and in order, to be changed at will.
-    fn each_logits(&self, x: Rows<'_, T>, stop: &Stop, mut take: impl FnMut(&mut [T]) -> Result<()>) -> Result<()> {
+    fn each_logits(
+        &self,
+        x: Rows<'_, T>,
+        by_row: bool,
+        stop: &Stop,
+        mut take: impl FnMut(&mut [T]) -> Result<()>,
+    ) -> Result<()> {
         let layout = self.network.layout();
         check_length("features of a row against the model's inputs", layout.inputs(), x.columns())?;
         let scale = T::from_f64(self.scale);
         let (mut work, mut logits) = (Workspace::default(), Vec::new());
         work.stop_on(stop.clone());
-        // Whole blocks: the network rounds a row the same whatever other blocks are evaluated beside its own.
+        if by_row {
+            work.row_by_row();
+        }
+        // Whole blocks: training rounds a row the same whatever other blocks are evaluated beside its own.
         let blocks = (CHUNK_OUTPUTS / layout.classes / BLOCK_ROWS).clamp(1, CHUNK_ROWS / BLOCK_ROWS);
         for from in (0..x.rows()).step_by(blocks * BLOCK_ROWS) {
             let chunk = x.slice(from..(from + blocks * BLOCK_ROWS).min(x.rows()));
@@ -93,6 +112,13 @@ impl<T: Scalar> Model<T> {
         Ok(values)
     }
 
+    /// Probabilities of [`Model::logits_in_blocks`].
+    pub fn probabilities_in_blocks<'x>(&self, x: impl Into<Rows<'x, T>>, stop: &Stop) -> Result<Vec<T>> {
+        let mut values = self.logits_in_blocks(x, stop)?;
+        soften(&mut values, self.classes());
+        Ok(values)
+    }
+
     /// Hands the probabilities of the rows to `take`, some rows at a time and in order: what one row after the other can
     /// be judged by does not need the memory of rows times classes.
     pub fn each_probabilities<'x>(&self, x: impl Into<Rows<'x, T>>, take: impl FnMut(Matrix<'_, T>)) -> Result<()> {
@@ -107,9 +133,8 @@ impl<T: Scalar> Model<T> {
         mut take: impl FnMut(Matrix<'_, T>),
     ) -> Result<()> {
         let classes = self.classes();
-        self.each_logits(x.into(), stop, |chunk| {
-            // Exponentials are fast where the processor's widest vectors are enabled around them.
-            pulp::Arch::new().dispatch(|| chunk.chunks_exact_mut(classes).for_each(softmax));
+        self.each_logits(x.into(), true, stop, |chunk| {
+            soften(chunk, classes);
             take(Matrix::new(chunk, classes)?);
             Ok(())
         })
@@ -120,4 +145,10 @@ impl<T: Scalar> Model<T> {
         let logits = self.logits(x)?;
         Ok(logits.chunks_exact(self.classes()).map(most_likely).collect())
     }
+}
+
+/// Logits as probabilities.
+fn soften<T: Scalar>(logits: &mut [T], classes: usize) {
+    // Exponentials are fast where the processor's widest vectors are enabled around them.
+    pulp::Arch::new().dispatch(|| logits.chunks_exact_mut(classes).for_each(softmax));
 }

@@ -6,7 +6,7 @@ use cmrm::error::check_length;
 use cmrm::{Matrix, OwnedRows, Rows, SparseRows};
 
 use crate::error::{Error, Result};
-use crate::matmul::{View, ViewMut, multiply};
+use crate::matmul::{View, ViewMut, multiply, multiply_by_row};
 use crate::stored::TensorFile;
 
 /// Rows that many others are multiplied with.
@@ -38,8 +38,10 @@ impl<'a> Compared<'a> {
         self.rows
     }
 
-    /// `x · rowsᵀ`, `[x.rows(), self.len()]`. `x` may have the other form.
-    pub fn products(&self, x: Rows<'_, f32>, out: &mut Vec<f32>) {
+    /// `x · rowsᵀ`, `[x.rows(), self.len()]`. `x` may have the other form. With `by_row` a row comes out the same to the last bit, alone or
+    /// among others; sparse rows always do.
+    pub fn products(&self, x: Rows<'_, f32>, by_row: bool, out: &mut Vec<f32>) {
+        let multiply = if by_row { multiply_by_row } else { multiply };
         let (asked, inputs) = (x.rows(), self.inputs);
         out.clear();
         out.resize(asked * self.rows, 0.0);
@@ -149,9 +151,11 @@ mod tests {
         let sparse = SparseRows::new(vec![0, 2, 2, 4], vec![0, 2, 1, 2], vec![1.0, 2.0, -3.0, 0.5], 3).unwrap();
         let forms = [matrix, Rows::Sparse(sparse.view())];
         for (kept, x) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-            let mut found = Vec::new();
-            Compared::new(forms[kept]).products(forms[x].slice(1..3), &mut found);
-            assert_eq!(found, [0.0, 0.0, 0.0, 1.0, 0.0, 9.25], "{kept} {x}");
+            for by_row in [false, true] {
+                let mut found = Vec::new();
+                Compared::new(forms[kept]).products(forms[x].slice(1..3), by_row, &mut found);
+                assert_eq!(found, [0.0, 0.0, 0.0, 1.0, 0.0, 9.25], "{kept} {x}");
+            }
         }
         assert_eq!(squares(forms[0]), squares(forms[1]));
     }

@@ -58,6 +58,8 @@ pub trait Scalar:
     fn abs(self) -> Self;
     /// Square root, correctly rounded.
     fn sqrt(self) -> Self;
+    /// `self · factor + sum`, rounded once.
+    fn mul_add(self, factor: Self, sum: Self) -> Self;
     /// Total order, for selection.
     fn total_cmp(&self, other: &Self) -> std::cmp::Ordering;
     /// `exp(self · scale)` for products that are zero or negative, minus infinity included; a loop over it vectorises. It
@@ -143,6 +145,10 @@ macro_rules! float_methods {
         #[inline(always)]
         fn sqrt(self) -> Self {
             <$t>::sqrt(self)
+        }
+        #[inline(always)]
+        fn mul_add(self, factor: Self, sum: Self) -> Self {
+            <$t>::mul_add(self, factor, sum)
         }
         #[inline(always)]
         fn total_cmp(&self, other: &Self) -> std::cmp::Ordering {

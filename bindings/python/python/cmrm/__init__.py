@@ -1,6 +1,7 @@
 """Learn from labels that are partly wrong.
 
 - :class:`CMRMClassifier`, :class:`CMRMClassifierCV`: robust classifiers with scikit-learn's conventions
+- :func:`load`: a classifier from the folder of a run
 - :class:`Robust`: the same for any classifier that takes sample weights
 - :func:`audit`, :func:`find_label_issues`: labels that look wrong, from any model's probabilities
 - :func:`estimate_noise`: how many labels are wrong, and how likely each is
@@ -25,6 +26,7 @@ from ._noise_model import NoiseEstimate, estimate_noise
 if TYPE_CHECKING:
     from ._classifier import CMRMClassifier
     from ._robust import Robust
+    from ._saved import load
     from ._search import CMRMClassifierCV
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "estimate_noise",
     "find_label_issues",
     "inject_noise",
+    "load",
 ]
 
 
@@ -57,4 +60,12 @@ def __getattr__(name: str) -> Any:
         from ._robust import Robust
 
         return Robust
+    if name == "load":
+        from ._saved import load
+
+        return load
     raise AttributeError(f"module 'cmrm' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

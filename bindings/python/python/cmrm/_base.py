@@ -21,6 +21,7 @@ except ImportError as error:  # pragma: no cover
 from ._arrays import csr_parts, encode, masked_as_nan, native, refuse_masked, row_weights
 from ._audit import Audit
 from ._progress import teller
+from ._saved import label_type
 from ._settings import settings
 from ._strings import text_column, texts
 from ._table import Column, as_table, columns
@@ -38,6 +39,11 @@ def _threads(n_jobs: Any) -> int | None:
 def _parts(rows: Any) -> Any:
     """What scikit-learn has checked, as the native side takes it."""
     return csr_parts(rows) if hasattr(rows, "tocsr") else native(rows)
+
+
+def _name(label: Any) -> str:
+    """A label as the command would read it from a file of whole numbers."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 class FittedClassifier(ClassifierMixin, BaseEstimator):
@@ -64,7 +70,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """The columns of X and the number of its rows, if it is a table or a list of texts."""
         cells = texts(X)
         if cells is not None:
-            validate_data(self, np.empty((len(cells), 1), dtype=object), reset=reset, skip_check_array=True)
+            # A list has no names to compare with those of a table, such as a loaded classifier may have learned from.
+            if reset or getattr(self, "n_features_in_", 1) != 1:
+                validate_data(self, np.empty((len(cells), 1), dtype=object), reset=reset, skip_check_array=True)
             return [text_column(cells)], len(cells)
         table = as_table(X)
         if table is None:
@@ -102,7 +110,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return {
             "features": rows,
             "labels": native(codes, np.uint32),
-            "classes": [str(name) for name in self.classes_.tolist()],
+            "classes": [_name(label) for label in self.classes_.tolist()],
             "weights": row_weights(sample_weight, len(codes)),
             "config": settings(parameters),
             "loss": parameters["loss"],
@@ -119,12 +127,10 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"expected at least 2 classes, found one class: every label is {self.classes_[0]!r}")
         return codes
 
-    def _take(self, fitted: Any, seen: dict[str, Any], codes: np.ndarray) -> None:
+    def _take_summary(self, fitted: Any, seen: dict[str, Any]) -> None:
         self._fitted = fitted
         self.config_ = fitted.config_toml
         self.notes_ = seen.pop("notes", [])
-        for words in seen.pop("warnings", []):
-            warnings.warn(words, stacklevel=3)
         self.row_weights_ = seen.pop("weight")
         self.trained_on_ = seen.pop("trained_on")
         self.out_of_sample_ = seen.pop("out_of_sample", None)
@@ -133,6 +139,11 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         self.members_ = seen.pop("members", [])
         understood = seen.pop("columns", None)
         self.columns_ = json.loads(understood) if understood else []
+
+    def _take(self, fitted: Any, seen: dict[str, Any], codes: np.ndarray) -> None:
+        for words in seen.pop("warnings", []):
+            warnings.warn(words, stacklevel=3)
+        self._take_summary(fitted, seen)
         self.label_issues_ = Audit._from_native(seen, codes, self.classes_)
         self.margins_ = self.label_issues_["margin"]
 
@@ -156,7 +167,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The most likely class of each row."""
         check_is_fitted(self)
-        return self.classes_[self._fitted.logits(self._rows(X, reset=False)).argmax(axis=1)]
+        return self.classes_[self._fitted.predict(self._rows(X, reset=False))]
 
     def predict_set(
         self, X: Any, coverage: float = 0.9, *, score: str = "lac", calibration: str | None = None
@@ -183,6 +194,16 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._fitted.report(os.fspath(path))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the folder of a run, new or empty, that ``cmrm predict``, ``evaluate``, ``audit`` and ``report`` open, and
+        :func:`cmrm.load`. It has the model, what training recorded of the rows, and the report, but no rows.
+
+        Of a classifier without its rows (``keep_data=False``, unpickled, or after ``partial_fit``) there is no page, and the summary has
+        no figures of the rows.
+        """
+        check_is_fitted(self)
+        self._fitted.save(os.fspath(path), label_type(self.classes_))
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
         """Write the model as a safetensors file, like the command."""

@@ -65,6 +65,23 @@ def settings(parameters: dict[str, Any]) -> str:
     return json.dumps(config)
 
 
+def parameters(config: dict[str, Any], loss: str) -> dict[str, Any]:
+    """The other way round: the parameters of an estimator with the settings of a run, as far as it has them."""
+    found: dict[str, Any] = {name: config[key] for name, (key, _) in _KEYS.items() if key in config}
+    # The command takes rows as they come.
+    found.setdefault("row_order", "given")
+    found["hidden"] = tuple(config["hidden"])
+    found["loss"] = loss
+    found["random_state"] = config["seed"]
+    schedules = [name for name, schedule in _SCHEDULES.items() if schedule == config.get("schedule")]
+    found["schedule"] = schedules[0] if schedules else None
+    preprocess = config.get("preprocess", {})
+    found["standardise"] = preprocess.get("standardise", True)
+    found["impute"] = preprocess.get("missing") == "impute"
+    found["column_types"] = preprocess.get("overrides") or None
+    return found
+
+
 def _column_types(types: Any) -> dict[str, str]:
     if isinstance(types, Mapping) and all(isinstance(text, str) for pair in types.items() for text in pair):
         return dict(types)

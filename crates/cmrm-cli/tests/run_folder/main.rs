@@ -28,6 +28,17 @@ fn bytes_of(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
+/// The same of a run, but where it stood: two runs in two folders differ in that alone, and so in the checksum of `run.json`.
+fn anywhere(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = bytes_of(run);
+    let text = found.get_mut(Path::new("run.json")).unwrap();
+    let mut info: serde_json::Value = serde_json::from_slice(text).unwrap();
+    let fields = info.as_object_mut().unwrap();
+    assert!(fields.remove("data_root").is_some() && fields.remove("checksum").is_some());
+    *text = info.to_string().into_bytes();
+    found
+}
+
 /// Insists on the same files with the same bytes, and says which differ.
 fn assert_same(one: &BTreeMap<PathBuf, Vec<u8>>, other: &BTreeMap<PathBuf, Vec<u8>>, about: &str) {
     assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>(), "{about}");

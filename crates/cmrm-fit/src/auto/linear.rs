@@ -45,7 +45,7 @@ pub(super) fn learn(
                 optima.push((strength, trainer.parameters_of(0)));
             }
             let model = trainer.current_model(0)?;
-            let said = model.probabilities_unless(held.x()?, stop)?;
+            let said = model.probabilities_in_blocks(held.x()?, stop)?;
             copies.push((Member::Network(model), said));
         }
         Ok(copies)

@@ -46,7 +46,7 @@ fn learn_one(task: &Task<'_>, setting: Setting, weights: Option<&[f32]>, stop: &
             return Err(Error::Internal("a network that is a vote".into()));
         };
         let (held, _) = outcome.rows.test.as_ref().ok_or_else(|| Error::Internal("a fold without rows".into()))?;
-        let said = model.probabilities_unless(held.x()?, stop)?;
+        let said = model.probabilities_in_blocks(held.x()?, stop)?;
         Ok((Member::Network(model), said))
     })?;
     Ok(task.learned(setting, copies))

@@ -169,7 +169,7 @@ impl Features {
         let compared = Landmarks::new(landmarks, gamma);
         let size = compared.len();
         let mut kernel = Vec::new();
-        compared.kernel(landmarks, &mut kernel);
+        compared.kernel(landmarks, false, &mut kernel);
         let jittered = |jitter: f64| {
             let at = |(i, &v): (usize, &f32)| f64::from(v) + if i % (size + 1) == 0 { jitter } else { 0.0 };
             inverse_factor(&kernel.iter().enumerate().map(at).collect::<Vec<f64>>(), size)
@@ -181,7 +181,7 @@ impl Features {
         values.par_chunks_mut(CHUNK_ROWS * size).enumerate().try_for_each(|(chunk, out)| {
             stop.check()?;
             let (first, rows, mut kernel) = (chunk * CHUNK_ROWS, out.len() / size, Vec::new());
-            compared.kernel(examples.x.slice(first..first + rows), &mut kernel);
+            compared.kernel(examples.x.slice(first..first + rows), false, &mut kernel);
             multiply(
                 ViewMut::rows(out, rows, size, size),
                 View::rows(&kernel, rows, size, size),

@@ -6,7 +6,7 @@ use cmrm::{OwnedRows, Rows};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::matmul::{View, ViewMut, multiply};
+use crate::matmul::{View, ViewMut, multiply_by_row};
 use crate::products::{Compared, put_rows, squares, take_rows};
 use crate::stop::Stop;
 use crate::stored::TensorFile;
@@ -63,11 +63,11 @@ impl KernelMachine {
         for (chunk, out) in out.chunks_mut(CHUNK_ROWS * self.classes).enumerate() {
             stop.check()?;
             let count = out.len() / self.classes;
-            landmarks.kernel(x.slice(chunk * CHUNK_ROWS..chunk * CHUNK_ROWS + count), &mut kernel);
+            landmarks.kernel(x.slice(chunk * CHUNK_ROWS..chunk * CHUNK_ROWS + count), true, &mut kernel);
             for row in out.chunks_exact_mut(self.classes) {
                 row.copy_from_slice(&self.bias);
             }
-            multiply(
+            multiply_by_row(
                 ViewMut::rows(out, count, self.classes, self.classes),
                 View::rows(&kernel, count, landmarks.len(), landmarks.len()),
                 View::rows(&self.weights, landmarks.len(), self.classes, self.classes),
@@ -131,10 +131,10 @@ impl<'a> Landmarks<'a> {
         self.rows.len()
     }
 
-    /// `exp(−γ‖x − l‖²)` of every row of `x` with every landmark.
-    pub(super) fn kernel(&self, x: Rows<'_, f32>, out: &mut Vec<f32>) {
+    /// `exp(−γ‖x − l‖²)` of every row of `x` with every landmark; `by_row` as in [`Compared::products`].
+    pub(super) fn kernel(&self, x: Rows<'_, f32>, by_row: bool, out: &mut Vec<f32>) {
         let own = squares(x);
-        self.rows.products(x, out);
+        self.rows.products(x, by_row, out);
         pulp::Arch::new().dispatch(|| {
             for (row, &own) in out.chunks_exact_mut(self.len()).zip(&own) {
                 for (value, &square) in row.iter_mut().zip(&self.squares) {

@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+mod by_row;
 mod inverse;
 mod skinny;
 mod transpose;
@@ -19,6 +20,7 @@ use gemm_common::Parallelism;
 
 use crate::aligned::Aligned;
 
+pub(crate) use by_row::multiply_by_row;
 pub(crate) use inverse::{inverse, inverse_factor};
 
 /// A borrowed matrix: element `(i, j)` stands at `data[i·row_stride + j·column_stride]`.
@@ -99,6 +101,22 @@ pub fn multiply<T: Scalar>(out: ViewMut<'_, T>, a: View<'_, T>, b: View<'_, T>, 
         // SAFETY: `T` is `f64`; shapes and rows were checked above.
         unsafe { call(gemm_f64::gemm::f64::get_gemm_fn(), 1.0f64, out, a, b, accumulate) }
     }
+}
+
+/// Numbers that are of single precision; nothing for others.
+fn as_floats<T: Scalar>(data: &[T]) -> Option<&[f32]> {
+    // SAFETY: `T` is `f32`.
+    let floats = || unsafe { std::slice::from_raw_parts(data.as_ptr().cast::<f32>(), data.len()) };
+    (TypeId::of::<T>() == TypeId::of::<f32>()).then(floats)
+}
+
+/// The same of numbers to be changed.
+fn as_floats_mut<T: Scalar>(data: &mut [T]) -> Option<&mut [f32]> {
+    if TypeId::of::<T>() != TypeId::of::<f32>() {
+        return None;
+    }
+    // SAFETY: `T` is `f32`, and the slice is borrowed mutably.
+    Some(unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast::<f32>(), data.len()) })
 }
 
 /// The two products of a layer with few outputs.

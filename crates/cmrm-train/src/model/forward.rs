@@ -7,7 +7,7 @@ use super::cosine::{normalise, weight_norms};
 use super::layout::Layout;
 use super::network::Dropout;
 use super::sparse_layer::{Weights, add_product};
-use crate::matmul::{View, ViewMut, multiply};
+use crate::matmul::{View, ViewMut, multiply, multiply_by_row};
 use crate::stop::Stop;
 
 /// What the first layer reads. Sparse rows bring the weights in the form that the whole batch reads them in.
@@ -18,7 +18,8 @@ pub(super) enum Input<'a, T> {
 }
 
 /// Outputs of every layer for one block of rows. `activations[l]` is `[rows, width]`. Once somebody asks to stop, what is
-/// left of them is not computed.
+/// left of them is not computed. With `by_row`, a row comes out the same whatever rows are beside it.
+#[allow(clippy::too_many_arguments)] // slices of one batch, and what is done with them
 pub(super) fn forward_block<T: Scalar>(
     layout: &Layout,
     parameters: &[T],
@@ -26,8 +27,10 @@ pub(super) fn forward_block<T: Scalar>(
     first_row: usize,
     dropout: Option<Dropout>,
     activations: &mut [&mut [T]],
+    by_row: bool,
     stop: &Stop,
 ) {
+    let multiply = if by_row { multiply_by_row } else { multiply };
     let rows = match x {
         Input::Dense(x) => x.rows(),
         Input::Sparse(x, _) => x.rows(),

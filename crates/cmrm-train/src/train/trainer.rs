@@ -367,7 +367,7 @@ impl<'a, T: Scalar> Trainer<'a, T> {
     fn judge(&self, copy: usize, stop: &Stop) -> Result<Option<(f64, f64)>> {
         let Some(validation) = &self.validation else { return Ok(None) };
         let model = self.model_of(copy, self.engine.parameters_of(copy))?;
-        let logits = model.logits_unless(validation.x, stop)?;
+        let logits = model.logits_in_blocks(validation.x, stop)?;
         let right = logits
             .chunks_exact(self.classes)
             .zip(validation.labels)

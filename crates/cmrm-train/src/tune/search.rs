@@ -167,7 +167,7 @@ fn run_fold(
         stop.check()?;
         for (&a, trained) in group.iter().zip(trainer.finish()?) {
             let witness = if witnesses.labels.is_empty() { Vec::new() } else { witnesses.predict(&trained)? };
-            judged[a] = Some(Ok((trained.model.probabilities_unless(held_x, &stop)?, witness)));
+            judged[a] = Some(Ok((trained.model.probabilities_in_blocks(held_x, &stop)?, witness)));
         }
     }
     let judged: Vec<Judged> = judged.into_iter().flatten().collect();
@@ -220,7 +220,8 @@ impl Gathered {
     }
 
     fn predict(&self, trained: &Trained<f32>) -> Result<Vec<u32>> {
-        trained.model.predict(self.x.view()?)
+        let logits = trained.model.logits_in_blocks(self.x.view()?, &Stop::default())?;
+        Ok(logits.chunks_exact(trained.model.classes()).map(most_likely).collect())
     }
 }
 
