@@ -4,7 +4,7 @@
 
 use cmrm_fit::{Error, FitConfig, Loaded};
 
-/// The suspects of a file, most suspicious first, as CSV.
+/// Trains, and returns the suspects as lines of CSV, most suspicious first.
 pub fn audit(file: &str, label: &str) -> Result<String, Error> {
     let outcome = FitConfig::for_path(file, label).fit(&Loaded::from_path(file, label)?)?;
     let rows = &outcome.training_rows;

@@ -4,12 +4,12 @@
 
 use cmrm_fit::{Error, FitConfig, Loaded};
 
-/// What is found, in a sentence.
+/// Trains, and returns what it found and predicts.
 pub fn train() -> Result<String, Error> {
     // Sixty fruits of two sizes, two numbers each. The label of row 20 is wrong.
     let numbers = |row: usize| [3.0 + 5.0 * (row % 2) as f32, 2.0 + (row % 3) as f32];
     let values: Vec<f32> = (0..60).flat_map(numbers).collect();
-    let label = |row: usize| if (row % 2 == 0) != (row == 20) { "plum" } else { "pear" };
+    let label = |row: usize| if (row % 2 == 1) == (row == 20) { "plum" } else { "pear" };
     let labels: Vec<&str> = (0..60).map(label).collect();
 
     let outcome = FitConfig::default().fit(&Loaded::from_array(values, 2, &labels)?)?;

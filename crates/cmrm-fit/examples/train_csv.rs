@@ -4,7 +4,7 @@
 
 use cmrm_fit::{Error, FitConfig, Loaded};
 
-/// The summary of the run, which is left in the folder `run`.
+/// Trains, saves the run, and returns its summary.
 pub fn train(file: &str, label: &str, run: &str) -> Result<String, Error> {
     let loaded = Loaded::from_path(file, label)?;
     let config = FitConfig { seed: 1, ..FitConfig::for_path(file, label) };

@@ -4,7 +4,7 @@
 
 use cmrm_run::{Error, Model, SetOptions};
 
-/// Row, class, confidence and prediction set of each row, as CSV.
+/// Opens the run, and returns a line of CSV for each row: its class, how likely it is, and its set.
 pub fn predict(run: &str, file: &str) -> Result<String, Error> {
     let model = Model::open(run)?;
     let rows = model.read_path(file)?;
