@@ -195,7 +195,7 @@ fn what_cannot_be_read_is_refused_in_the_words_of_predict() {
         assert_eq!(answer.status, status, "{body:.40}: {}", answer.body);
         let object = answer.json();
         assert!(object["error"].as_str().unwrap().contains(words), "{body:.40}: {object}");
-        assert_eq!((&object["schema"], &object["status"]), (&json!("cmrm/error/1"), &json!(status)));
+        assert_eq!((&object["schema"], &object["status"]), (&json!("cmrm/served-error/1"), &json!(status)));
     }
     let placed = server.predict(&format!("[{ROW},{}]", ROW.replace("20", "\"old\""))).json();
     assert_eq!((&placed["row"], &placed["column"]), (&json!(1), &json!("age")));

@@ -24,7 +24,7 @@ impl Refusal {
 
     pub fn body(&self) -> Bytes {
         let Refusal { status, words, row, column } = self;
-        let mut object = json!({ "schema": "cmrm/error/1", "error": words, "status": status });
+        let mut object = json!({ "schema": "cmrm/served-error/1", "error": words, "status": status });
         if let Some(row) = row {
             object["row"] = json!(row);
         }

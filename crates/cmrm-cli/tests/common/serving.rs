@@ -43,8 +43,16 @@ impl Running {
     }
 
     pub fn start_with(folder: &Path, arguments: &[&str], token: Option<&str>) -> Self {
+        Self::start_run_with(folder, "run", arguments, token)
+    }
+
+    pub fn start_run(folder: &Path, run: &str, arguments: &[&str]) -> Self {
+        Self::start_run_with(folder, run, arguments, None)
+    }
+
+    fn start_run_with(folder: &Path, run: &str, arguments: &[&str], token: Option<&str>) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cmrm"));
-        command.args(["serve", "run", "--port", "0"]).args(arguments).current_dir(folder).env_remove("CMRM_TOKEN");
+        command.args(["serve", run, "--port", "0"]).args(arguments).current_dir(folder).env_remove("CMRM_TOKEN");
         if let Some(token) = token {
             command.env("CMRM_TOKEN", token);
         }

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::review::Review;
+use common::serving::Running;
 use common::{cmrm, json};
 use schema::Schema;
 use serde_json::{Value, json as value};
@@ -92,6 +93,8 @@ fn outputs_fit_their_schemas_and_nothing_else_does() {
         }
         checked.check("fit", &read(&at(&format!("{folder}/summary.json"))));
     }
+    checked.check("audit", &run(&["audit", "vote", "patients.csv", "--since", "single", "--fail-on", "noise-above:0.9"]));
+    checked.check("export", &run(&["export", "single", "--onnx", "model.onnx"]));
     checked.check("self-check", &read(&at("vote/self-check.json")));
     checked.check_lines("metrics-line", &at("single/metrics.jsonl"));
 
@@ -101,6 +104,14 @@ fn outputs_fit_their_schemas_and_nothing_else_does() {
     checked.check("evaluate", &run(&["evaluate", "single", "patients.csv"]));
     checked.check("noise", &run(&with(&["noise", "patients.csv", "--kind", "symmetric:0.2", "--out", "noisy.csv"])));
     checked.check("report-files", &run(&["report", "single", "--html", "page.html"]));
+
+    let server = Running::start_run(folder, "vote", &[]);
+    let row = r#"{"height": 150, "ward": "north", "since": "2024-03-01", "ill": "yes"}"#;
+    let answered = server.ask("POST", "/predict?coverage=0.9&probabilities=true", &[], row);
+    checked.check("served-row", &answered.json());
+    checked.check("served-model", &server.ask("GET", "/model", &[], "").json());
+    checked.check("served-error", &server.predict("{").json());
+    drop(server);
 
     let page = Review::start(folder, &["vote", "--no-open"]);
     let items: Value = serde_json::from_str(&page.ask("GET list", "")).unwrap();
