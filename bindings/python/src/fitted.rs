@@ -247,11 +247,14 @@ impl Fitted {
         let arms = models.into_iter().enumerate().map(arm).collect::<PyResult<_>>()?;
         let model = Model::new(classes, preprocess, arms).map_err(refuse)?;
         let record = match record {
-            Some((info, files)) => Record::Files(serde_json::from_str(&info).map_err(refuse)?, files),
+            Some((info, files)) => Record::Files(Box::new(serde_json::from_str(&info).map_err(refuse)?), files),
             None => {
                 let names = model.arms().iter().map(|arm| arm.name().to_owned()).collect();
                 let chosen = model.chosen().name().to_owned();
-                Record::Files(RunInfo::new(model.classes().to_vec(), names, chosen, String::new()), Files::new())
+                Record::Files(
+                    Box::new(RunInfo::new(model.classes().to_vec(), names, chosen, String::new())),
+                    Files::new(),
+                )
             }
         };
         Ok(Fitted { config, model, waypoint: None, record })

@@ -25,7 +25,7 @@ pub enum Record {
     /// What remains of a fit without its rows.
     Parts(Box<Parts>),
     /// The files of a run that was opened, or of a classifier that was stored.
-    Files(RunInfo, Files),
+    Files(Box<RunInfo>, Files),
 }
 
 /// Names and contents.
@@ -72,7 +72,7 @@ impl Record {
                 Ok((parts.info.clone(), parts.files()?))
             }
             Record::Parts(parts) => Ok((parts.info.clone(), parts.files()?)),
-            Record::Files(info, files) => Ok((info.clone(), files.clone())),
+            Record::Files(info, files) => Ok((RunInfo::clone(info), files.clone())),
         }
     }
 }
@@ -121,7 +121,7 @@ fn open(path: &Path) -> Result<Fitted> {
             files.push((name.into(), std::fs::read(&file).map_err(|error| cmrm_run::Error::reading(&file, &error))?));
         }
     }
-    Ok(Fitted { config, model, waypoint: None, record: Record::Files(info, files) })
+    Ok(Fitted { config, model, waypoint: None, record: Record::Files(Box::new(info), files) })
 }
 
 impl Fitted {

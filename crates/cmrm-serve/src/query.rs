@@ -64,7 +64,7 @@ mod tests {
         let expected = Query { coverage: Some(0.9), probabilities: true, label: Some("given label".into()) };
         assert_eq!(query, expected);
         assert_eq!(Query::read(None, &expected).unwrap(), expected);
-        assert_eq!(Query::read(Some("probabilities=false"), &expected).unwrap().probabilities, false);
+        assert!(!Query::read(Some("probabilities=false"), &expected).unwrap().probabilities);
         for text in ["coverage=90", "coverage=", "coverage=NaN", "probabilities=maybe", "cover=0.9", "label=%ff"] {
             assert_eq!(read(text).unwrap_err().status, 400, "{text}");
         }

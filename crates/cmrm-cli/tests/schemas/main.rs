@@ -93,7 +93,8 @@ fn outputs_fit_their_schemas_and_nothing_else_does() {
         }
         checked.check("fit", &read(&at(&format!("{folder}/summary.json"))));
     }
-    checked.check("audit", &run(&["audit", "vote", "patients.csv", "--since", "single", "--fail-on", "noise-above:0.9"]));
+    checked
+        .check("audit", &run(&["audit", "vote", "patients.csv", "--since", "single", "--fail-on", "noise-above:0.9"]));
     checked.check("export", &run(&["export", "single", "--onnx", "model.onnx"]));
     checked.check("self-check", &read(&at("vote/self-check.json")));
     checked.check_lines("metrics-line", &at("single/metrics.jsonl"));
