@@ -15,11 +15,12 @@ parser.add_argument("--rows", type=int, default=10_000_000)
 parser.add_argument("--columns", type=int, default=50)
 parser.add_argument("--threads", type=int, default=os.cpu_count())
 parser.add_argument("--folder", type=pathlib.Path)
-parser.add_argument("--child", nargs=3, metavar=("MODEL", "DATA", "OUT"), help="for this script itself")
+parser.add_argument("--child", nargs=4, metavar=("PEER", "MODEL", "DATA", "OUT"), help="for this script itself")
 arguments = parser.parse_args()
 
 import lightgbm
 import numpy as np
+import onnxruntime
 import pyarrow as arrow
 import pyarrow.parquet as parquet
 
@@ -28,13 +29,27 @@ BATCH = 100_000
 NAMES = [f"x{column}" for column in range(arguments.columns)]
 
 
-def by_lightgbm(model, data, out):
+def lightgbm_of(file):
+    """A function from columns to the probability of class 1."""
+    booster = lightgbm.Booster(model_file=file)
+    return lambda columns: booster.predict(np.column_stack(columns), num_threads=arguments.threads)
+
+
+def onnx_of(file):
+    """The same of what `cmrm export` wrote."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = arguments.threads
+    session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    names = [port.name for port in session.get_inputs()]
+    rows = lambda columns: {name: columns[NAMES.index(name)].reshape(-1, 1) for name in names}
+    return lambda columns: session.run(["probabilities"], rows(columns))[0][:, 1]
+
+
+def predict(peer, model, data, out):
     """Batch by batch, with the class and its probability for every row."""
-    booster = lightgbm.Booster(model_file=model)
-    writer = None
+    of, writer = {"lightgbm": lightgbm_of, "onnxruntime": onnx_of}[peer](model), None
     for batch in parquet.ParquetFile(data).iter_batches(batch_size=BATCH, columns=NAMES):
-        x = np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch.columns])
-        p = booster.predict(x, num_threads=arguments.threads)
+        p = of([column.to_numpy(zero_copy_only=False) for column in batch.columns])
         table = arrow.table({"predicted_label": (p > 0.5).astype(np.int8), "confidence": np.maximum(p, 1 - p)})
         writer = writer or parquet.ParquetWriter(out, table.schema)
         writer.write_table(table)
@@ -42,7 +57,7 @@ def by_lightgbm(model, data, out):
 
 
 if arguments.child:
-    by_lightgbm(*arguments.child)
+    predict(*arguments.child)
     sys.exit()
 
 
@@ -101,13 +116,16 @@ with tempfile.TemporaryDirectory() as temporary:
     booster = lightgbm.train(settings, lightgbm.Dataset(x, y), trees)
     model = pathlib.Path(temporary) / "lightgbm.txt"
     booster.save_model(model)
+    exported = pathlib.Path(temporary) / "model.onnx"
+    subprocess.run([arguments.cmrm, "export", run, "--onnx", exported, "--quiet"], check=True, stdout=subprocess.DEVNULL)
     print(f"{trees} trees of {leaves} leaves")
     print("| | rows | seconds | seconds of all cores | rows a second of a core | most memory (MB) |\n|---|---:|---:|---:|---:|---:|")
     for path, rows in [(tenth, arguments.rows // 10), (data, arguments.rows)]:
         out = folder / "out.parquet"
         ours = [arguments.cmrm, "predict", run, path, "--out", out, "--quiet", "--threads", arguments.threads]
-        theirs = [sys.executable, __file__, "--cmrm", "-", "--columns", arguments.columns, "--threads", arguments.threads, "--child", model, path, out]
-        for name, command in [("cmrm predict", ours), ("LightGBM", theirs)]:
+        script = [sys.executable, __file__, "--cmrm", "-", "--columns", arguments.columns, "--threads", arguments.threads, "--child"]
+        theirs, onnx = script + ["lightgbm", model, path, out], script + ["onnxruntime", exported, path, out]
+        for name, command in [("cmrm predict", ours), ("the same model in onnxruntime", onnx), ("LightGBM", theirs)]:
             out.unlink(missing_ok=True)
             wall, cpu, memory = measured(command)
             print(f"| {name} | {rows:,} | {wall:.1f} | {cpu:.1f} | {rows / cpu:,.0f} | {memory:.0f} |", flush=True)
