@@ -8,6 +8,12 @@
 set -eu
 run=$1 file=$2 revision=${3:-HEAD}
 
+# A first commit has no HEAD yet; any other name has to be there.
+if [ "$revision" != HEAD ] && ! git rev-parse --quiet --verify "$revision^{commit}" > /dev/null; then
+    echo "$revision: no such revision; fetch it, or correct the name" >&2
+    exit 2
+fi
+
 if ! git cat-file -e "$revision:./$file" 2> /dev/null; then
     # A file that is not there yet: the share of wrong labels decides.
     exec cmrm audit "$run" "$file" --fail-on noise-above:0.05

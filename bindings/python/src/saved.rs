@@ -95,7 +95,8 @@ impl Fitted {
             }
         };
         info.label_type = label_type;
-        // Not where this one's data is: it was in memory, or is that of the run that it was loaded from.
+        // The rows were in memory, or lie where the run that was loaded knows them: seen from here that is another place.
+        info.data_root = None;
         Ok(run.finish(&info)?)
     }
 }
@@ -109,8 +110,7 @@ pub fn open_run(py: Python<'_>, path: PathBuf) -> PyResult<(Fitted, Bound<'_, Py
 }
 
 fn open(path: &Path) -> Result<Fitted> {
-    let (run, _) = RunDir::open(path)?;
-    let model = Model::open_arms(path, Wanted::All)?;
+    let (run, model) = (RunDir::at(path), Model::open_arms(path, Wanted::All)?);
     let info =
         model.info().cloned().ok_or_else(|| cmrm_fit::Error::Internal("an opened run without run.json".into()))?;
     let config = FitConfig::from_toml(&run.read(SETTINGS)?)?;

@@ -65,6 +65,21 @@ def assert_same(model, again, X):
     assert again.noise_ == model.noise_ and again.members_ == model.members_
 
 
+def test_a_run_of_the_first_format_is_saved_in_this_one(tmp_path):
+    X, y = noisy_cancer()
+    model = cmrm.CMRMClassifier(model="linear").fit(X, y)
+    model.save(tmp_path / "run")
+    about = json.loads((tmp_path / "run/run.json").read_text())
+    assert about["format"] == 2
+    old = {key: value for key, value in about.items() if key not in ("files", "checksum", "data_root", "label_type")}
+    (tmp_path / "run/run.json").write_text(json.dumps(old | {"format": 1}))
+    cmrm.load(tmp_path / "run").save(tmp_path / "new")
+    again = cmrm.load(tmp_path / "new")
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()
+    sealed = json.loads((tmp_path / "new/run.json").read_text())
+    assert sealed["format"] == 2 and "model.safetensors" in sealed["files"]
+
+
 @pytest.mark.parametrize("settings", KINDS)
 def test_what_was_saved_is_loaded_again_with_the_same_bits(tmp_path, settings):
     X, y = noisy_cancer()

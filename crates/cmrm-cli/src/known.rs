@@ -13,17 +13,6 @@ use crate::outputs::same_file;
 use crate::run_data;
 use crate::sources::open_data;
 
-/// The same for a stream, whose rows are taken as they come: the first one shows whether it has the columns of labels and of row IDs
-/// that the run was told of.
-pub fn of_stream(read: &ReadArgs, folder: &Path) -> (ReadArgs, Usual) {
-    let mut read = read.clone();
-    let Ok(config) = run_data::settings_in(folder) else { return (read, Usual::default()) };
-    read.strict |= config.strict;
-    let label = config.label.filter(|_| read.label.is_none() && read.labels.is_none());
-    let id = config.id.filter(|_| read.id.is_none());
-    (read, Usual { label, id })
-}
-
 /// The flags, and where they say nothing what the run in `folder` was told: the columns of labels and of row IDs, as far as
 /// the data has them, how a file of the same format is written, and whether it is read strictly. `expected` are the columns
 /// that the run's model takes; without them every column is looked at, and is what the run was told.
@@ -77,4 +66,15 @@ pub fn completed(read: &ReadArgs, data: &str, folder: &Path, expected: Option<Ex
     }
     read.id = read.id.or(config.id.filter(there));
     Ok(read)
+}
+
+/// The same for a stream, whose rows are taken as they come: the first one shows whether it has the columns of labels and of row IDs
+/// that the run was told of.
+pub fn of_stream(read: &ReadArgs, folder: &Path) -> (ReadArgs, Usual) {
+    let mut read = read.clone();
+    let Ok(config) = run_data::settings_in(folder) else { return (read, Usual::default()) };
+    read.strict |= config.strict;
+    let label = config.label.filter(|_| read.label.is_none() && read.labels.is_none());
+    let id = config.id.filter(|_| read.id.is_none());
+    (read, Usual { label, id })
 }

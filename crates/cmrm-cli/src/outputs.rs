@@ -16,7 +16,6 @@ use cmrm_run::RunDir;
 use cmrm_run::names::{CHECKPOINTS, is_own};
 
 use crate::args::ReadArgs;
-
 use crate::failure::{Failure, Result, in_file};
 use crate::run_data;
 

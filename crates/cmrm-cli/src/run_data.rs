@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cmrm_data::Fingerprint;
+use cmrm_data::read::files_of;
 use cmrm_fit::{FitConfig, Loaded, Prepared};
 use cmrm_run::names::SETTINGS;
 use cmrm_run::{DataRoot, RunDir, RunInfo};
@@ -42,10 +43,9 @@ pub fn settings_in(run: &Path) -> Result<FitConfig> {
     Ok(config)
 }
 
-/// Whether a file, a folder, or the folder of a pattern is there.
+/// Whether a file, a folder, or a file that a pattern names is there.
 fn is_there(path: &Path) -> bool {
-    let is_plain = |part: &&Path| !part.as_os_str().to_string_lossy().contains(['*', '?']);
-    path.ancestors().find(is_plain).is_some_and(|part| part.as_os_str().is_empty() || part.exists())
+    path.exists() || files_of(path).iter().any(|file| file.exists())
 }
 
 /// Says where files of the run were looked for that are not there.

@@ -148,6 +148,16 @@ fn rows_that_the_run_was_trained_on_are_noticed() {
     write_lines(&at("less.csv"), plain.header(), &lines[1..]);
     let of = |data: &str| trained_on(&["audit", "plain", data, "--label", "churned"]);
     assert_eq!((of("plain.csv"), of("copy.csv"), of("less.csv")), (300, 300, 0));
+
+    // A file of the same name elsewhere is another one; the one that was trained on is known from there too.
+    fs::create_dir(at("elsewhere")).unwrap();
+    let other = Customers::new(6, 100, 0.1);
+    other.write(&at("elsewhere/plain.csv"));
+    let of = |data: &str| {
+        let audit = json(&at("elsewhere"), &["audit", "../plain", data, "--label", "churned"]);
+        audit["new_rows"]["trained_on"].as_u64().unwrap()
+    };
+    assert_eq!((of("plain.csv"), of("../plain.csv")), (0, 300));
 }
 
 #[test]

@@ -129,6 +129,34 @@ fn suspects_are_new_known_decided_or_gone() {
 }
 
 #[test]
+fn rows_without_an_id_among_others_are_nobodys() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    Customers::new(1, 900, 0.1).with_ids(0).write(&at("train.csv"));
+    fit(folder.path(), "train.csv", &["--id", "customer"], "run");
+    let customers = Customers::new(2, 200, 0.1).with_ids(5000);
+    let (mut lines, _) = customers.lines();
+    let first = suspects_of(folder.path(), &at("first.csv"), &customers, &lines);
+    for &row in &first[..2] {
+        lines[row] = lines[row].split_once(',').map(|(_, rest)| format!(",{rest}")).unwrap();
+    }
+    write_lines(&at("first.csv"), customers.header(), &lines);
+    succeed(folder.path(), &["audit", "run", "first.csv", "--out", "first-audit.csv", "--quiet"]);
+    let output = cmrm(folder.path(), &["audit", "run", "first.csv", "--since", "first-audit.csv", "--json"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((counts(&found)[0], &found["since"]["matched_by"]), (2, &"id".into()), "{found}");
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("2 of 200 rows have no id"), "{words}");
+}
+
+/// The suspects among these lines, as rows.
+fn suspects_of(folder: &Path, file: &Path, customers: &Customers, lines: &[String]) -> Vec<usize> {
+    write_lines(file, customers.header(), lines);
+    let found = json(folder, &["audit", "run", file.to_str().unwrap(), "--top", "300"]);
+    found["top"].as_array().unwrap().iter().map(|row| row["row"].as_u64().unwrap() as usize).collect()
+}
+
+#[test]
 fn rows_without_ids_are_known_by_what_they_hold() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -296,6 +324,10 @@ fn the_script_for_changes_stops_those_that_make_labels_wrong() {
     let worse = check(&[]);
     assert_eq!(worse.status.code(), Some(1), "{}", words(&worse));
     assert!(words(&worse).contains("1 label looks wrong that did not before"), "{}", words(&worse));
+    // A revision that is not there is no revision without the file.
+    let nowhere = check(&["origin/mian"]);
+    assert_eq!(nowhere.status.code(), Some(2), "{}", words(&nowhere));
+    assert!(words(&nowhere).contains("origin/mian: no such revision"), "{}", words(&nowhere));
     // Unless somebody has looked at it.
     fs::write(at("decisions.csv"), "row,action,id\n200,keep,c9000\n").unwrap();
     let cmrm = Path::new(env!("CARGO_BIN_EXE_cmrm")).parent().unwrap();

@@ -61,6 +61,18 @@ fn fitted(folder: &Path) {
 }
 
 #[test]
+fn empty_lines_behind_a_row_of_csv_hold_nothing_up() {
+    let folder = tempfile::tempdir().unwrap();
+    fitted(folder.path());
+    let mut open = Open::start(folder.path(), &["predict", "run", "-", "--jsonl"]);
+    open.send("age,plan,visits\n20,free,3\n\r\n\n\n");
+    assert!(open.line().contains("\"row\":0"));
+    open.send("64,gold,1\n");
+    assert!(open.line().contains("\"row\":1"));
+    assert_eq!(open.end().1, Some(0));
+}
+
+#[test]
 fn every_line_of_json_is_answered_while_the_pipe_is_open() {
     let folder = tempfile::tempdir().unwrap();
     fitted(folder.path());

@@ -31,7 +31,8 @@ pub(crate) fn seal(run: &RunDir, info: &RunInfo) -> Result<()> {
             files.insert(name, Checksum::Is(sum));
         }
     }
-    run.write(RUN, &sealed_text(&RunInfo { files, ..info.clone() })?)
+    // Of a run that was opened in an older format too: from here on it is of this one.
+    run.write(RUN, &sealed_text(&RunInfo { format: FORMAT, files, ..info.clone() })?)
 }
 
 /// Reads `run.json`, and refuses files that are not what it says. One that is missing is named when it is needed.
@@ -175,6 +176,18 @@ mod tests {
         replace(&run, &files).unwrap();
         run.write(PAGE, "old").unwrap();
         assert!(!opens(&run));
+    }
+
+    #[test]
+    fn a_run_of_the_first_format_is_sealed_in_this_one() {
+        let (_folder, run, info) = finished();
+        let old = RunInfo { format: WITHOUT_CHECKSUMS, files: Checksums::new(), checksum: None, ..info };
+        run.write(RUN, &serde_json::to_string(&old).unwrap()).unwrap();
+        let (_, opened) = RunDir::open(run.path()).unwrap();
+        assert_eq!((opened.format, opened.files.len()), (WITHOUT_CHECKSUMS, 0));
+        run.finish(&opened).unwrap();
+        let (_, sealed) = RunDir::open(run.path()).unwrap();
+        assert_eq!((sealed.format, sealed.files.len()), (FORMAT, 1));
     }
 
     #[test]

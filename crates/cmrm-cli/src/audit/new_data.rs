@@ -12,7 +12,6 @@ use cmrm::audit::Evidence;
 use cmrm::noise_model::{LabelNoise, NoiseModel};
 use cmrm_data::{Features, Input, LabelledRows, MissingLabels, row_digests};
 use cmrm_fit::Balance;
-use cmrm_run::names::SETTINGS;
 use cmrm_run::summary::NoiseSummary;
 use cmrm_run::{BASE, Model, TrainingRows, Wanted};
 use cmrm_train::{Predictor, Stop};
@@ -22,11 +21,11 @@ use super::sample::Sample;
 use super::trained_on::TrainedOn;
 use super::{Audited, Doubts, MOST_DOUBTED, used_columns};
 use crate::args::ReadArgs;
-use crate::config;
 use crate::failure::{Failure, Result};
 use crate::known;
 use crate::labelled_rows::{LabelledData, extend_with};
 use crate::new_rows::Block;
+use crate::run_data;
 use crate::terminal::Terminal;
 
 /// New rows to audit, and how.
@@ -62,7 +61,7 @@ pub fn from_new_data(new: &NewData<'_>, terminal: &Terminal) -> Result<Audited> 
             "correct the label, fit on data that has this class, or leave such rows out (--hold-out-unknown)",
         ),
     };
-    let config = config::read(&new.run.join(SETTINGS))?;
+    let config = run_data::settings_in(new.run)?;
     let trained = model.training_rows()?;
     let balance = Balance::of(&trained.labels, trained.classes.len(), config.balance_classes);
     let mut judge = Judge::new(&model, balance, &trained);

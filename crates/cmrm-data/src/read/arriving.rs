@@ -27,11 +27,31 @@ pub(super) struct Arriving {
 
 /// How many bytes have come.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Arrived(Arc<AtomicU64>);
+pub(super) struct Arrived(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    bytes: AtomicU64,
+    /// Up to the last one that does not end a line.
+    in_lines: AtomicU64,
+}
 
 impl Arrived {
     pub fn bytes(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
+        self.0.bytes.load(Ordering::Acquire)
+    }
+
+    /// Where the last line with anything in it ends: behind it there may be empty ones.
+    pub fn in_lines(&self) -> u64 {
+        self.0.in_lines.load(Ordering::Acquire)
+    }
+
+    fn count(&self, block: &[u8]) {
+        let before = self.bytes();
+        if let Some(last) = block.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')) {
+            self.0.in_lines.store(before + last as u64 + 1, Ordering::Release);
+        }
+        self.0.bytes.store(before + block.len() as u64, Ordering::Release);
     }
 }
 
@@ -96,7 +116,7 @@ fn hand_on(mut stream: impl Read, to: &SyncSender<Block>, arrived: &Arrived) {
         let rest = pending.split_off(end);
         let block = std::mem::replace(&mut pending, rest);
         // Counted first: a reader that knows of a byte too early waits a moment, one that knows too late would wait for more.
-        arrived.0.fetch_add(block.len() as u64, Ordering::Release);
+        arrived.count(&block);
         let goes_on = block.is_empty() || to.send(Ok(block)).is_ok();
         match read {
             Ok(0) => return,
@@ -125,6 +145,13 @@ mod tests {
         arriving.read_to_end(&mut read).unwrap();
         assert!(read == text);
         assert_eq!(arriving.arrived().bytes(), text.len() as u64);
+    }
+
+    #[test]
+    fn empty_lines_at_the_end_are_told_apart() {
+        let mut arriving = Arriving::new(b"a\n1\n\r\n\n".as_slice()).unwrap();
+        arriving.read_to_end(&mut Vec::new()).unwrap();
+        assert_eq!((arriving.arrived().in_lines(), arriving.arrived().bytes()), (3, 7));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use cmrm_run::decision::Action;
 use cmrm_run::names::DECISIONS;
 use cmrm_run::{RunDir, RunInfo};
 
+use super::matching::places;
 use super::previous::Previous;
 use super::{Read, Since};
 use crate::audit::Audited;
@@ -63,7 +64,8 @@ impl Since<'_> {
             then.map(|then| now_of.insert(then, now));
         });
         let by_id = !audited.names().is_empty();
-        let ids: HashMap<&str, usize> = audited.names().iter().map(String::as_str).zip(0..).collect();
+        let named = audited.names().iter().map(String::as_str).zip(0..).filter(|(id, _)| !id.is_empty());
+        let ids: HashMap<&str, usize> = named.collect();
         let mut decided = HashMap::new();
         // Whoever decided last is heard: an earlier audit's word first, then the review pages, then the file.
         for then in (0..previous.rows.len()).filter(|&then| previous.decided[then]) {
@@ -81,14 +83,14 @@ impl Since<'_> {
             decided.extend(of_run);
         } else if !of_run.is_empty() {
             let rows = run.read_rows(info)?;
-            let contents: HashMap<u64, usize> = digests.iter().copied().zip(0..).collect();
+            let by_content = match own {
+                Some(Ok(own)) => places(digests.iter().map(Some), own.digests_of(&rows.rows).iter().map(Some)),
+                _ => Vec::new(),
+            };
             for (at, of) in of_run {
-                let now = match (rows.ids.get(at), own) {
-                    (Some(id), _) if by_id => ids.get(id.as_str()).copied(),
-                    (_, Some(Ok(own))) => {
-                        own.digests_of(&rows.rows[at..=at]).first().and_then(|of| contents.get(of)).copied()
-                    }
-                    _ => None,
+                let now = match rows.ids.get(at) {
+                    Some(id) if by_id => ids.get(id.as_str()).copied(),
+                    _ => by_content.get(at).copied().flatten(),
                 };
                 now.map(|now| decided.insert(now, of));
             }

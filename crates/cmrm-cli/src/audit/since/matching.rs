@@ -29,14 +29,21 @@ impl MatchedBy {
     }
 }
 
-/// For each row of now its place in `then`. Of rows with the same key the first is the first, the second the second and so on.
-pub fn places<K: Hash + Eq>(then: impl Iterator<Item = K>, now: impl Iterator<Item = K>) -> Vec<Option<usize>> {
+/// For each row of now its place in `then`. Of rows with the same key the first is the first, the second the second and so on; a row
+/// without a key is nobody's.
+pub fn places<K: Hash + Eq>(
+    then: impl Iterator<Item = Option<K>>,
+    now: impl Iterator<Item = Option<K>>,
+) -> Vec<Option<usize>> {
     let mut known: HashMap<K, Vec<usize>> = HashMap::new();
     for (place, key) in then.enumerate() {
-        known.entry(key).or_default().push(place);
+        if let Some(key) = key {
+            known.entry(key).or_default().push(place);
+        }
     }
     let mut taken: HashMap<K, usize> = HashMap::new();
     now.map(|key| {
+        let key = key?;
         let places = known.get(&key)?;
         let count = taken.entry(key).or_default();
         *count += 1;
@@ -53,6 +60,15 @@ mod tests {
     fn rows_that_are_there_twice_are_found_one_by_one() {
         let then = ["a", "b", "a", "c"];
         let now = ["c", "a", "a", "a", "d"];
-        assert_eq!(places(then.into_iter(), now.into_iter()), [Some(3), Some(0), Some(2), None, None]);
+        assert_eq!(
+            places(then.map(Some).into_iter(), now.map(Some).into_iter()),
+            [Some(3), Some(0), Some(2), None, None]
+        );
+    }
+
+    #[test]
+    fn rows_without_a_key_are_not_each_other() {
+        let (then, now) = ([None, Some("a"), None], [None, None, Some("a")]);
+        assert_eq!(places(then.into_iter(), now.into_iter()), [None, None, Some(1)]);
     }
 }

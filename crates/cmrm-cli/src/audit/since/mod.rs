@@ -142,9 +142,16 @@ impl Since<'_> {
         notes: &mut Vec<String>,
     ) -> (MatchedBy, Vec<Option<usize>>) {
         let count = audited.rows.len();
-        let by_number = || places(previous.rows.iter(), audited.rows.iter());
+        let by_number = || places(previous.rows.iter().map(Some), audited.rows.iter().map(Some));
         if !audited.names().is_empty() && !previous.ids.is_empty() {
-            return (MatchedBy::Id, places(previous.ids.iter(), audited.names().iter()));
+            let without = audited.names().iter().filter(|id| id.is_empty()).count();
+            if without > 0 {
+                notes.push(format!(
+                    "{without} of {count} rows have no id, so what is new about them cannot be told: as suspects they count as new"
+                ));
+            }
+            let stated = |id| Some(id).filter(|id: &&String| !id.is_empty());
+            return (MatchedBy::Id, places(previous.ids.iter().map(stated), audited.names().iter().map(stated)));
         }
         let of_runs = previous.run.as_ref().filter(|_| audited.new_rows.is_none());
         if of_runs
@@ -153,7 +160,7 @@ impl Since<'_> {
             return (MatchedBy::Row, by_number());
         }
         if !digests.is_empty() && digests.len() == count && !previous.digests.is_empty() {
-            return (MatchedBy::Content, places(previous.digests.iter(), digests.iter()));
+            return (MatchedBy::Content, places(previous.digests.iter().map(Some), digests.iter().map(Some)));
         }
         let place = self.previous.display();
         if audited.new_rows.is_none() && previous.run.is_none() {

@@ -29,9 +29,9 @@ impl CsvChunks {
         CsvChunks { file: file.clone(), records, rows: rows.max(1), done: false, started: false, arrived }
     }
 
-    /// Whether the next row may have to be waited for. The second half of `\r\n` may be left of the one before.
+    /// Whether the next row may have to be waited for: nothing but ends of lines is left of what has come.
     fn would_wait(&self) -> bool {
-        self.arrived.as_ref().is_some_and(|arrived| arrived.bytes() <= self.records.bytes() + 1)
+        self.arrived.as_ref().is_some_and(|arrived| arrived.in_lines() <= self.records.bytes())
     }
 
     fn read_chunk(&mut self) -> Result<Option<Input>> {
