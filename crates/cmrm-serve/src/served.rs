@@ -58,8 +58,8 @@ impl Served {
         let ServedOptions { label, strict, coverage, probabilities } = options;
         let expected = model.preprocess().expected();
         // Keys have names: a column that the run was given by its place is none of them.
-        let is_key = |name: &String| !expected.unnamed && !(name.starts_with('-') && name.parse::<i64>().is_ok());
-        let label = label.filter(is_key);
+        let is_place = |name: &String| expected.unnamed || name.starts_with('-') && name.parse::<i64>().is_ok();
+        let label = label.filter(|name| !is_place(name));
         let reading = ReadOptions { expected: Some(expected), strict, ..ReadOptions::default() };
         let usual = Query { coverage, probabilities, label, label_is_asked: false };
         let served = Served { model, reading, usual, sets: Mutex::default() };
