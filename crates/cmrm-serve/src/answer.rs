@@ -4,7 +4,6 @@ use std::io::Write;
 
 use bytes::Bytes;
 use cmrm::Matrix;
-use cmrm::metric::predicted_classes;
 
 use crate::asked::Form;
 use crate::batch::Said;
@@ -25,26 +24,25 @@ pub(crate) struct Answer {
 pub(crate) fn write(
     served: &Served,
     query: &Query,
-    said: &Said,
+    said: Said,
     labels: &[Option<u32>],
     form: Form,
 ) -> Result<Answer, Refusal> {
     let matrix = Matrix::new(&said.probabilities, served.classes().len())?;
-    let predicted = predicted_classes(matrix)?;
     let sets = match query.coverage {
         Some(coverage) => Some(served.sets(coverage)?.predict(matrix, &[])?),
         None => None,
     };
     let names: Vec<String> =
         served.classes().iter().map(|name| serde_json::Value::from(name.as_str()).to_string()).collect();
-    let mut out = Vec::with_capacity(predicted.len() * 96);
+    let mut out = Vec::with_capacity(said.predicted.len() * 96);
     let (mut labelled, mut doubted) = (0, 0);
-    for (row, (p, &class)) in matrix.iter_rows().zip(&predicted).enumerate() {
+    for (row, (p, &class)) in matrix.iter_rows().zip(&said.predicted).enumerate() {
         if form == Form::Array {
             out.push(if row == 0 { b'[' } else { b',' });
         }
         let name = &names[class as usize];
-        let (confidence, margin) = (f64::from(p[class as usize]), margin_of(p, class));
+        let (confidence, margin) = (f64::from(p[class as usize]), said.margins[row]);
         write_to(
             &mut out,
             format_args!("{{\"predicted_label\":{name},\"confidence\":{confidence:?},\"margin\":{margin:?}"),
@@ -80,16 +78,10 @@ pub(crate) fn write(
         Form::Array => out.extend_from_slice(b"]\n"),
         Form::Lines => {}
     }
-    Ok(Answer { body: out.into(), form, predicted, labelled, doubted })
+    Ok(Answer { body: out.into(), form, predicted: said.predicted, labelled, doubted })
 }
 
 /// Nothing that is written to memory fails.
 fn write_to(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
-}
-
-/// The probability of a class minus that of the strongest other one.
-fn margin_of(row: &[f32], class: u32) -> f64 {
-    let others = row.iter().enumerate().filter(|(k, _)| *k != class as usize).map(|(_, &p)| p);
-    f64::from(row[class as usize]) - f64::from(others.fold(f32::NEG_INFINITY, f32::max))
 }

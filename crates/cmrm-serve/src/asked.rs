@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use cmrm_data::read::{Format, ReadOptions, Source, Usual, read_json_rows};
-use cmrm_data::table::ColumnBuilder;
-use cmrm_data::{Array, Column, Error, Features, Kind, Problem};
+use cmrm_data::{Column, Features};
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
+use crate::numbers;
 use crate::refusal::Refusal;
 
 /// What errors call the body.
@@ -31,17 +31,24 @@ pub(crate) struct Asked {
     pub form: Form,
 }
 
-/// Reads rows; `lines` says that the request calls itself JSON Lines.
-pub(crate) fn read(body: Bytes, lines: bool, options: &ReadOptions, usual: &Usual) -> Result<Asked, Refusal> {
+/// Reads at most so many rows; `lines` says that the request calls itself JSON Lines.
+pub(crate) fn read(
+    body: Bytes,
+    lines: bool,
+    options: &ReadOptions,
+    usual: &Usual,
+    most: usize,
+) -> Result<Asked, Refusal> {
     let mut marks = body.iter().filter(|byte| !byte.is_ascii_whitespace());
     let marks = (marks.next(), marks.next());
-    let of_array = options.expected.as_ref().is_some_and(|expected| expected.unnamed);
+    let width = options.expected.as_ref().filter(|expected| expected.unnamed).map(|expected| expected.width);
+    let of_array = width.is_some();
     let (features, labels, in_array) = match marks {
         (None, _) => return Err(Refusal::new(400, format!("{NAME} is empty; send rows as JSON"))),
-        (Some(b'['), Some(b'{')) if !of_array => named(body, options, usual)?,
-        (Some(b'['), _) => numbers(&body)?,
-        (Some(b'{'), _) if of_array && has_features(&body) => numbers(&body)?,
-        (Some(b'{'), _) => named(body, options, usual)?,
+        (Some(b'['), Some(b'{')) if !of_array => named(body, options, usual, most)?,
+        (Some(b'['), _) => numbers::read(&body, width, most)?,
+        (Some(b'{'), _) if of_array && has_features(&body) => numbers::read(&body, width, most)?,
+        (Some(b'{'), _) => named(body, options, usual, most)?,
         _ => {
             let words = format!("{NAME}: not JSON; send an object for each row, in an array or one a line");
             return Err(Refusal::new(400, words));
@@ -58,90 +65,73 @@ pub(crate) fn read(body: Bytes, lines: bool, options: &ReadOptions, usual: &Usua
 type Rows = (Features, Option<Column>, bool);
 
 /// Objects with the columns of a table.
-fn named(body: Bytes, options: &ReadOptions, usual: &Usual) -> Result<Rows, Refusal> {
+fn named(body: Bytes, options: &ReadOptions, usual: &Usual, most: usize) -> Result<Rows, Refusal> {
     let in_array = body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
+    refuse_many(&body, in_array, most)?;
     let options = ReadOptions { format: Some(Format::Json), ..options.clone() };
     let input = read_json_rows(&Source::bytes(NAME, body), &options, usual)?;
     Ok((input.features, input.labels, in_array))
 }
 
-/// A row of numbers, with its label or without; null is a missing number.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Numbers {
-    Plain(Vec<Option<f64>>),
-    Labelled(Labelled),
+/// Refuses more objects than there may be, before anything is made of them; what else is wrong with them is said when they are read.
+fn refuse_many(body: &[u8], in_array: bool, most: usize) -> Result<(), Refusal> {
+    // No object is shorter than its two braces.
+    if body.len() / 2 <= most {
+        return Ok(());
+    }
+    let mut rows = serde_json::Deserializer::from_slice(body);
+    let mut counted = 0;
+    if in_array {
+        let _ = Counted { rows: &mut counted, most }.deserialize(&mut rows);
+    } else {
+        counted = rows.into_iter::<IgnoredAny>().take_while(Result::is_ok).take(most.saturating_add(1)).count();
+    }
+    if counted > most { Err(too_many(most)) } else { Ok(()) }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Labelled {
-    features: Vec<Option<f64>>,
-    #[serde(default)]
-    label: Value,
+/// Counts the rows of an array, until there are too many.
+struct Counted<'a> {
+    rows: &'a mut usize,
+    most: usize,
 }
 
-/// Several rows in an array, or one: an array of numbers is a row. Several first, since two arrays would do for features and a label.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Top {
-    Many(Vec<Numbers>),
-    One(Numbers),
+impl<'de> DeserializeSeed<'de> for Counted<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_seq(self)
+    }
 }
 
+impl<'de> Visitor<'de> for Counted<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("rows")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while *self.rows <= self.most && seq.next_element::<IgnoredAny>()?.is_some() {
+            *self.rows += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The refusal of more rows than there may be.
+pub(crate) fn too_many(most: usize) -> Refusal {
+    Refusal::new(413, format!("more rows than the limit of {most}; send them in several requests"))
+}
+
+/// Whether the first row is numbers beside a label.
 fn has_features(body: &[u8]) -> bool {
-    let mut first = serde_json::Deserializer::from_slice(body).into_iter::<Value>();
-    matches!(first.next(), Some(Ok(Value::Object(row))) if row.get("features").is_some_and(Value::is_array))
-}
-
-/// Rows of an array.
-fn numbers(body: &[u8]) -> Result<Rows, Refusal> {
-    const SHAPE: &str = "send an array of numbers for each row, or {\"features\": [numbers], \"label\": class}; null is a missing number";
-    let mut found: Vec<Numbers> = Vec::new();
-    let mut in_array = false;
-    for (at, top) in serde_json::Deserializer::from_slice(body).into_iter::<Top>().enumerate() {
-        let malformed = |error: serde_json::Error| {
-            let what = if error.is_data() { "this is no row of numbers".into() } else { error.to_string() };
-            Error::malformed("JSON", what).in_file(NAME).at_row(at as u64).way_out(SHAPE)
-        };
-        match top.map_err(malformed)? {
-            Top::One(row) => found.push(row),
-            Top::Many(rows) => {
-                in_array = true;
-                found.extend(rows);
-            }
-        }
+    #[derive(Deserialize)]
+    struct Row {
+        #[serde(rename = "features")]
+        _features: Vec<IgnoredAny>,
     }
-    let (mut values, mut width, mut labels, mut labelled) =
-        (Vec::new(), None, ColumnBuilder::new(Kind::Categorical), false);
-    for (at, row) in found.iter().enumerate() {
-        let (numbers, label) = match row {
-            Numbers::Plain(numbers) => (numbers, &Value::Null),
-            Numbers::Labelled(row) => (&row.features, &row.label),
-        };
-        let expected = *width.get_or_insert(numbers.len());
-        if numbers.len() != expected || expected == 0 {
-            let problem = Problem::Ragged { expected: expected.max(1), found: numbers.len() };
-            return Err(Error::new(problem).in_file(NAME).at_row(at as u64).way_out(SHAPE).into());
-        }
-        // As a file of single precision would have them.
-        values.extend(numbers.iter().map(|number| number.map_or(f32::NAN, |number| number as f32)));
-        labelled |= !label.is_null();
-        match label {
-            Value::Null => labels.push_missing(),
-            Value::String(text) => labels.push_name(text),
-            Value::Array(_) | Value::Object(_) => {
-                let error = Error::malformed("JSON", "this is no row of numbers").in_file(NAME).at_row(at as u64);
-                return Err(error.way_out(SHAPE).into());
-            }
-            other => labels.push_name(&other.to_string()),
-        }
-    }
-    let Some(width) = width else {
-        return Err(Error::new(Problem::Empty("the list of rows".into())).in_file(NAME).way_out(SHAPE).into());
-    };
-    let array = Array::new(values, width)?;
-    Ok((Features::Array(array), labelled.then(|| labels.finish("label")), in_array))
+    let mut rows = serde_json::Deserializer::from_slice(body).into_iter::<Row>();
+    matches!(rows.next(), Some(Ok(_)))
 }
 
 #[cfg(test)]
@@ -152,7 +142,7 @@ mod tests {
 
     fn of_array(body: &'static str) -> Result<Asked, Refusal> {
         let options = ReadOptions { expected: Some(Expected::of_array(2)), ..ReadOptions::default() };
-        read(Bytes::from_static(body.as_bytes()), false, &options, &Usual::default())
+        read(Bytes::from_static(body.as_bytes()), false, &options, &Usual::default(), 3)
     }
 
     #[test]
@@ -180,7 +170,13 @@ mod tests {
             ("  \n", "the request is empty"),
             ("hello", "not JSON"),
             ("[]", "empty"),
-            ("[[]]", "row 0: 0 cells, expected 1"),
+            ("[[]]", "row 0: 0 cells, expected 2"),
+            ("[1, 2, 3]", "row 0: 3 cells, expected 2"),
+            ("[[1, 2], [\"x\", 2]]", "row 1: not a readable JSON file: this is no row of numbers"),
+            ("[[1, 2], 3]", "row 1: not a readable JSON file: this is no row of numbers"),
+            ("[1, [2, 3]]", "row 0: not a readable JSON file: this is no row of numbers"),
+            (r#"{"features": [1, 2], "label": ["a"]}"#, "row 0: not a readable JSON file: this is no row of numbers"),
+            (r#"[{"features": [1, 2]}, {"label": "a"}]"#, "row 1: not a readable JSON file: this is no row of numbers"),
             ("[[1, 2], [3]]", "row 1: 1 cells, expected 2"),
             ("[1, \"two\"]", "row 0: not a readable JSON file: this is no row of numbers"),
             ("[[1, 2]", "EOF"),
@@ -191,5 +187,26 @@ mod tests {
             let words = String::from_utf8(refusal.body().to_vec()).unwrap();
             assert!(refusal.status == 400 && words.contains(part), "{body}: {words}");
         }
+    }
+
+    #[test]
+    fn no_more_rows_are_read_than_there_may_be() {
+        for body in [
+            // What is wrong behind the limit is not looked at.
+            "[[1, 2], [1, 2], [1, 2], [1, 2], nonsense",
+            "[1, 2]\n[1, 2]\n[1, 2]\n[1, 2]\nnonsense",
+        ] {
+            assert_eq!(of_array(body).unwrap_err(), too_many(3), "{body}");
+        }
+        let of_table = |body: &'static str| {
+            read(Bytes::from_static(body.as_bytes()), false, &ReadOptions::default(), &Usual::default(), 3)
+        };
+        for body in [
+            r#"[{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}, nonsense"#,
+            "{\"a\":1}{\"a\":2}\n{\"a\":3}\n{\"a\":4}\nnonsense",
+        ] {
+            assert_eq!(of_table(body).unwrap_err(), too_many(3), "{body}");
+        }
+        assert_eq!(of_table(r#"[{"a": 1}, {"a": 2}, {"a": 3}]"#).unwrap().features.rows(), 3);
     }
 }

@@ -5,21 +5,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use hyper::{HeaderMap, Request, Response, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::access::Access;
 use crate::answer::{self, Answer};
+use crate::aside::Aside;
 use crate::asked::Form;
 use crate::batch::Queue;
+use crate::body::{collected, too_long};
 use crate::metrics::Metrics;
 use crate::query::Query;
 use crate::refusal::Refusal;
-use crate::served::Served;
+use crate::served::{Rows, Served};
 use crate::server::{Limits, Log};
 
 const JSON: &str = "application/json";
@@ -27,6 +29,8 @@ const LINES: &str = "application/x-ndjson";
 const PLAIN: &str = "text/plain; version=0.0.4";
 /// Bodies up to this length are read where connections are served; longer ones must not hold up others.
 const SHORT: usize = 1 << 15;
+/// So are answers of up to so many probabilities.
+const FEW: usize = 1 << 12;
 
 /// What requests share.
 pub(crate) struct Service {
@@ -35,7 +39,8 @@ pub(crate) struct Service {
     pub limits: Limits,
     pub queue: Queue,
     /// A place for each request whose rows may be in memory.
-    pub places: Semaphore,
+    pub places: Arc<Semaphore>,
+    pub aside: Aside,
     pub metrics: Arc<Metrics>,
     pub log: Log,
 }
@@ -78,27 +83,30 @@ impl Service {
         self.metrics.answered(path, status, predicts.then_some(took));
         let rows = reply.as_ref().map_or(0, |reply| reply.rows);
         (self.log)(&line(path, status, rows, took));
+        if let Some(why) = reply.as_ref().err().and_then(|refusal| refusal.for_log()) {
+            (self.log)(why);
+        }
         Ok(response(reply))
     }
 
     async fn reply(self: &Arc<Self>, path: &str, request: Request<Incoming>) -> Result<Reply, Refusal> {
         if path == "/health" {
-            only(&request, &[Method::GET, Method::HEAD])?;
+            only(&request, "GET, HEAD")?;
             return Ok(Reply::new(JSON, "{\"status\":\"ok\"}\n"));
         }
         self.access.admit(request.headers())?;
         match path {
             "/model" => {
-                only(&request, &[Method::GET, Method::HEAD])?;
+                only(&request, "GET, HEAD")?;
                 Ok(Reply::new(JSON, format!("{}\n", self.served.description())))
             }
             "/metrics" => {
-                only(&request, &[Method::GET, Method::HEAD])?;
+                only(&request, "GET, HEAD")?;
                 let under_way = self.limits.requests.saturating_sub(self.places.available_permits());
                 Ok(Reply::new(PLAIN, self.metrics.text(self.served.classes(), under_way)))
             }
             "/predict" => {
-                only(&request, &[Method::POST])?;
+                only(&request, "POST")?;
                 self.predict(request).await
             }
             _ => Err(Refusal::new(404, "not found; there are POST /predict, GET /model, GET /metrics and GET /health")),
@@ -107,21 +115,21 @@ impl Service {
 
     async fn predict(self: &Arc<Self>, request: Request<Incoming>) -> Result<Reply, Refusal> {
         let busy = |_| Refusal::new(503, "too many requests at a time; try again later");
-        let _place = self.places.try_acquire().map_err(busy)?;
+        let place = self.places.clone().try_acquire_owned().map_err(busy)?;
         let query = Query::read(request.uri().query(), self.served.usual())?;
         let lines = is_lines(request.headers())?;
         let body = self.body(request).await?;
-        let rows = if body.len() <= SHORT {
-            self.served.read(body, lines, &query, self.limits.rows)?
-        } else {
-            let (service, query) = (self.clone(), query.clone());
-            let read = move || service.served.read(body, lines, &query, service.limits.rows);
-            tokio::task::spawn_blocking(read).await.map_err(Refusal::internal)??
-        };
-        let (form, filled, unknown) = (rows.form, rows.filled, rows.unknown);
-        let labels = rows.labels.clone().unwrap_or_default();
-        let said = self.queue.predict(rows.features, rows.labels).await?;
-        let written = answer::write(&self.served, &query, &said, &labels, form)?;
+        let short = body.len() <= SHORT;
+        let (service, asked) = (self.clone(), query.clone());
+        let read = move || service.served.read(body, lines, &asked, service.limits.rows);
+        let (rows, place) = if short { (read(), place) } else { self.aside.run(place, read).await? };
+        let Rows { features, labels, form, filled, unknown } = rows?;
+        let said = self.queue.predict(features, labels.clone()).await?;
+        let few = said.probabilities.len() <= FEW && query.coverage.is_none_or(|share| self.served.has_sets(share));
+        let service = self.clone();
+        let write = move || answer::write(&service.served, &query, said, &labels.unwrap_or_default(), form);
+        let (written, _place) = if few { (write(), place) } else { self.aside.run(place, write).await? };
+        let written = written?;
         self.count(&written, filled, unknown);
         let kind = if written.form == Form::Lines { LINES } else { JSON };
         Ok(Reply { kind, body: written.body, rows: written.predicted.len() })
@@ -129,18 +137,11 @@ impl Service {
 
     async fn body(&self, request: Request<Incoming>) -> Result<Bytes, Refusal> {
         let most = self.limits.body;
-        let too_long =
-            || Refusal::new(413, format!("the body is longer than {most} bytes; send the rows in several requests"));
         let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if length.is_some_and(|length| length > most as u64) {
-            return Err(too_long());
+            return Err(too_long(most));
         }
-        match timeout(self.limits.patience(), Limited::new(request.into_body(), most).collect()).await {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
-            Ok(Err(_)) => Err(Refusal::new(400, "the body ended early")),
-            Err(_) => Err(Refusal::new(408, "the body did not arrive in time")),
-        }
+        collected(request.into_body(), most, self.limits.patience()).await
     }
 
     fn count(&self, answer: &Answer, filled: u64, unknown: u64) {
@@ -157,12 +158,12 @@ impl Service {
     }
 }
 
-/// Refuses other methods.
-fn only(request: &Request<Incoming>, methods: &[Method]) -> Result<(), Refusal> {
-    if methods.contains(request.method()) {
+/// Refuses other methods than these.
+fn only(request: &Request<Incoming>, methods: &'static str) -> Result<(), Refusal> {
+    if methods.split(", ").any(|method| method == request.method()) {
         return Ok(());
     }
-    Err(Refusal::new(405, format!("use {}", methods[0])))
+    Err(Refusal::wrong_method(methods))
 }
 
 /// Whether a body calls itself JSON Lines. One that calls itself nothing is looked at.
@@ -184,9 +185,9 @@ fn is_lines(headers: &HeaderMap) -> Result<bool, Refusal> {
 }
 
 fn response(reply: Result<Reply, Refusal>) -> Response<Full<Bytes>> {
-    let (status, kind, body) = match reply {
-        Ok(reply) => (200, reply.kind, reply.body),
-        Err(refusal) => (refusal.status, JSON, refusal.body()),
+    let (status, kind, body, allowed) = match reply {
+        Ok(reply) => (200, reply.kind, reply.body, ""),
+        Err(refusal) => (refusal.status, JSON, refusal.body(), refusal.allowed()),
     };
     let mut response = Response::new(Full::new(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -196,7 +197,7 @@ fn response(reply: Result<Reply, Refusal>) -> Response<Full<Bytes>> {
     set(hyper::header::CACHE_CONTROL, "no-store");
     match status {
         401 => set(WWW_AUTHENTICATE, "Bearer"),
-        405 => set(ALLOW, "GET, HEAD, POST"),
+        405 => set(ALLOW, allowed),
         503 => set(RETRY_AFTER, "1"),
         _ => None,
     };

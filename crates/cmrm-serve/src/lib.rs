@@ -5,10 +5,14 @@
 
 mod access;
 mod answer;
+mod aside;
 mod asked;
 mod batch;
+mod body;
 mod http;
 mod metrics;
+mod numbers;
+mod patient;
 mod query;
 mod refusal;
 mod served;

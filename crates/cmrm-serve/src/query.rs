@@ -13,6 +13,8 @@ pub(crate) struct Query {
     pub probabilities: bool,
     /// The column of given labels.
     pub label: Option<String>,
+    /// Whether the request named it, so that it has to be there.
+    pub label_is_asked: bool,
 }
 
 impl Query {
@@ -36,7 +38,7 @@ impl Query {
                         _ => return Err(Refusal::new(400, format!("probabilities={value}: expected true or false"))),
                     }
                 }
-                "label" => query.label = Some(value),
+                "label" => (query.label, query.label_is_asked) = (Some(value), true),
                 _ => {
                     let words = format!("unknown parameter '{name}'; expected coverage, probabilities or label");
                     return Err(Refusal::new(400, words));
@@ -61,7 +63,8 @@ mod tests {
     fn queries_are_read_and_odd_ones_refused() {
         let read = |text: &str| Query::read(Some(text), &Query::default());
         let query = read("coverage=0.9&probabilities&label=given%20label").unwrap();
-        let expected = Query { coverage: Some(0.9), probabilities: true, label: Some("given label".into()) };
+        let label = Some("given label".into());
+        let expected = Query { coverage: Some(0.9), probabilities: true, label, label_is_asked: true };
         assert_eq!(query, expected);
         assert_eq!(Query::read(None, &expected).unwrap(), expected);
         assert!(!Query::read(Some("probabilities=false"), &expected).unwrap().probabilities);

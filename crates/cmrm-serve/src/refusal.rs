@@ -10,11 +10,32 @@ pub(crate) struct Refusal {
     words: String,
     row: Option<u64>,
     column: Option<String>,
+    /// The methods that the path takes, where another one was used.
+    allowed: &'static str,
+    for_log: Option<String>,
 }
 
 impl Refusal {
     pub fn new(status: u16, words: impl std::fmt::Display) -> Self {
-        Refusal { status, words: words.to_string(), row: None, column: None }
+        Refusal { status, words: words.to_string(), row: None, column: None, allowed: "", for_log: None }
+    }
+
+    /// Of a method that the path does not take; `allowed` are those that it takes.
+    pub fn wrong_method(allowed: &'static str) -> Self {
+        Refusal { allowed, ..Refusal::new(405, format!("use {allowed}")) }
+    }
+
+    /// What went wrong on this machine. How, the log says alone: it names files.
+    pub fn failed(words: &str, why: impl std::fmt::Display) -> Self {
+        Refusal { for_log: Some(why.to_string()), ..Refusal::new(500, format!("{words}; the server's log says why")) }
+    }
+
+    pub fn allowed(&self) -> &'static str {
+        self.allowed
+    }
+
+    pub fn for_log(&self) -> Option<&str> {
+        self.for_log.as_deref()
     }
 
     /// What no request can cause.
@@ -23,7 +44,7 @@ impl Refusal {
     }
 
     pub fn body(&self) -> Bytes {
-        let Refusal { status, words, row, column } = self;
+        let Refusal { status, words, row, column, .. } = self;
         let mut object = json!({ "schema": "cmrm/served-error/1", "error": words, "status": status });
         if let Some(row) = row {
             object["row"] = json!(row);

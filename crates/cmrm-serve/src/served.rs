@@ -1,7 +1,7 @@
 //! The model that is served: the only place that knows what a run is made of.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use cmrm::OwnedRows;
@@ -56,9 +56,12 @@ impl Served {
     /// Serves the model's chosen arm. Prediction sets that it is to give are calibrated now.
     pub fn new(model: Model, options: ServedOptions) -> Result<Self, cmrm_run::Error> {
         let ServedOptions { label, strict, coverage, probabilities } = options;
-        let expected = Some(model.preprocess().expected());
-        let reading = ReadOptions { expected, strict, ..ReadOptions::default() };
-        let usual = Query { coverage, probabilities, label };
+        let expected = model.preprocess().expected();
+        // Keys have names: a column that the run was given by its place is none of them.
+        let is_place = |name: &String| expected.unnamed || name.starts_with('-') && name.parse::<i64>().is_ok();
+        let label = label.filter(|name| !is_place(name));
+        let reading = ReadOptions { expected: Some(expected), strict, ..ReadOptions::default() };
+        let usual = Query { coverage, probabilities, label, label_is_asked: false };
         let served = Served { model, reading, usual, sets: Mutex::default() };
         if let Some(coverage) = coverage {
             served.calibrate(coverage)?;
@@ -92,11 +95,11 @@ impl Served {
     /// The rows of a body. `most` is how many there may be.
     pub(crate) fn read(&self, body: Bytes, lines: bool, query: &Query, most: usize) -> Result<Rows, Refusal> {
         let usual = Usual { label: query.label.clone(), id: None };
-        let asked = asked::read(body, lines, &self.reading, &usual)?;
+        let asked = asked::read(body, lines, &self.reading, &usual, most)?;
         let rows = asked.features.rows();
-        if rows > most {
-            let words = format!("{rows} rows, over the limit of {most}; send them in several requests");
-            return Err(Refusal::new(413, words));
+        if let (Some(name), true, None) = (&query.label, query.label_is_asked, &asked.labels) {
+            let words = format!("label={name}: no row of the request has a label of that name");
+            return Err(Refusal::new(400, words));
         }
         let labels = asked.labels.map(|column| self.encoded(&column, rows)).transpose()?;
         let transformed = self.model.preprocess().transform(&asked.features);
@@ -133,19 +136,32 @@ impl Served {
         self.model.judge_rows(self.model.chosen(), rows.view()?, labels, &Stop::default())
     }
 
+    /// Whether prediction sets with that coverage need no calibration any more.
+    pub(crate) fn has_sets(&self, coverage: f64) -> bool {
+        self.kept().contains_key(&coverage.to_bits())
+    }
+
     /// Who makes prediction sets with that coverage.
     pub(crate) fn sets(&self, coverage: f64) -> Result<Arc<SetPredictor>, Refusal> {
-        self.calibrate(coverage).map_err(|error| Refusal::new(400, error))
+        let options = SetOptions { coverage, ..SetOptions::default() };
+        options.conformal().map_err(|error| Refusal::new(400, error))?;
+        if let Ok(None) = self.model.chosen().calibration() {
+            return Err(Refusal::new(400, "the model gives no prediction sets: its run kept no calibration rows"));
+        }
+        self.calibrate(coverage).map_err(|error| Refusal::failed("the prediction sets cannot be calibrated", error))
+    }
+
+    fn kept(&self) -> MutexGuard<'_, HashMap<u64, Arc<SetPredictor>>> {
+        self.sets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn calibrate(&self, coverage: f64) -> Result<Arc<SetPredictor>, cmrm_run::Error> {
-        let kept = || self.sets.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sets) = kept().get(&coverage.to_bits()) {
+        if let Some(sets) = self.kept().get(&coverage.to_bits()) {
             return Ok(sets.clone());
         }
         let options = SetOptions { coverage, ..SetOptions::default() };
         let sets = Arc::new(self.model.set_predictor(self.model.chosen(), &options)?);
-        let mut kept = kept();
+        let mut kept = self.kept();
         if kept.len() < KEPT_COVERAGES {
             kept.insert(coverage.to_bits(), sets.clone());
         }

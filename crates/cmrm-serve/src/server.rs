@@ -4,6 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -14,12 +15,14 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use crate::access::Access;
-use crate::batch::{queue, work};
+use crate::aside::Aside;
+use crate::batch::{queue, say, work};
 use crate::http::Service;
 use crate::metrics::Metrics;
+use crate::patient::Patient;
 use crate::served::Served;
 
-/// Most time for the head of a request, and then for its body.
+/// Most time for the head of a request, and without a byte of its body or of its answer moving.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest head of a request.
 const LONGEST_HEAD: usize = 1 << 15;
@@ -81,19 +84,20 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Serves until `stop` is ready and the requests under way are answered. Predictions run on the thread that calls.
-    pub fn run(self, stop: impl Future<Output = ()> + Send) -> io::Result<()> {
+    /// Serves until `stop` is ready and the requests under way are answered; false if some were not, within the time for an
+    /// answer. Predictions run on the thread that calls.
+    pub fn run(self, stop: impl Future<Output = ()> + Send) -> io::Result<bool> {
         let Server { listener, served, access, limits, log } = self;
         let (queue, jobs) = queue(limits.requests);
         let (served, metrics) = (Arc::new(served), Arc::new(Metrics::default()));
-        let places = Semaphore::new(limits.requests);
+        let (places, aside) = (Arc::new(Semaphore::new(limits.requests)), Aside::new());
         let (model, counted) = (served.clone(), metrics.clone());
-        let service = Arc::new(Service { served, access, limits, queue, places, metrics, log });
+        let service = Arc::new(Service { served, access, limits, queue, places, aside, metrics, log });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::scope(|scope| {
             let connections = scope.spawn(move || runtime.block_on(listen(listener, service, stop)));
             // Ends when the last one who could ask is gone.
-            work(&model, &jobs, || counted.counts().batches += 1);
+            work(&jobs, |rows, labels| say(&model, rows, labels), || counted.counts().batches += 1);
             connections.join().unwrap_or_else(|_| Err(io::Error::other("a bug in cmrm: the server's thread panicked")))
         })
     }
@@ -124,11 +128,12 @@ pub async fn asked_to_stop() {
     }
 }
 
-async fn listen(listener: TcpListener, service: Arc<Service>, stop: impl Future<Output = ()>) -> io::Result<()> {
+async fn listen(listener: TcpListener, service: Arc<Service>, stop: impl Future<Output = ()>) -> io::Result<bool> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let most = service.limits.requests.saturating_mul(CONNECTIONS_A_REQUEST);
     let connections = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
     let (stopping, stopped) = watch::channel(false);
+    let all_answered = Arc::new(AtomicBool::new(true));
     let mut stop = pin!(stop);
     loop {
         // Those who come when there is no place wait in the system's queue.
@@ -142,9 +147,11 @@ async fn listen(listener: TcpListener, service: Arc<Service>, stop: impl Future<
         };
         match accepted {
             Ok((stream, _)) => {
-                let (service, stopped) = (service.clone(), stopped.clone());
+                let (service, stopped, all_answered) = (service.clone(), stopped.clone(), all_answered.clone());
                 tokio::spawn(async move {
-                    connection(stream, service, stopped).await;
+                    if !connection(stream, service, stopped).await {
+                        all_answered.store(false, Relaxed);
+                    }
                     drop(place);
                 });
             }
@@ -157,24 +164,25 @@ async fn listen(listener: TcpListener, service: Arc<Service>, stop: impl Future<
     // Whoever still has a receiver is told, and `closed` waits until all are gone.
     let _ = stopping.send(true);
     let patience = service.limits.time;
-    let _ = timeout(patience, stopping.closed()).await;
-    Ok(())
+    let in_time = timeout(patience, stopping.closed()).await.is_ok();
+    Ok(in_time && all_answered.load(Relaxed))
 }
 
-async fn connection(stream: TcpStream, service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
+/// Serves a connection; false if what it asked for when the server stopped was not answered.
+async fn connection(stream: TcpStream, service: Arc<Service>, mut stopped: watch::Receiver<bool>) -> bool {
     // Answers are written whole; waiting for more of them would only delay.
     let _ = stream.set_nodelay(true);
     let patience = service.limits.patience();
     let answer = service_fn(move |request| service.clone().answer(request));
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(LONGEST_HEAD);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(Patient::new(stream, patience)), answer));
     // What a client did wrong on its own connection is told to nobody else.
     tokio::select! {
-        _ = connection.as_mut() => {}
+        _ = connection.as_mut() => true,
         _ = stopped.changed() => {
             connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
+            connection.await.is_ok()
         }
     }
 }

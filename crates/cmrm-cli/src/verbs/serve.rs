@@ -92,8 +92,11 @@ pub fn run(args: &ServeArgs, terminal: &Terminal) -> Result<ExitCode> {
         json!({ "schema": "cmrm/serve/1", "address": address, "run": args.run, "arm": arm, "classes": classes });
     terminal.result(&object, &format!("{address}\n"))?;
     terminal.say(format!("POST rows to {address}/predict; press Ctrl-C to stop"));
-    server.run(asked_to_stop()).map_err(|error| Failure::input(format!("{address}: {error}")))?;
-    terminal.say("stopped; all requests under way were answered");
+    let all_answered = server.run(asked_to_stop()).map_err(|error| Failure::input(format!("{address}: {error}")))?;
+    terminal.say(match all_answered {
+        true => "stopped; all requests under way were answered".to_owned(),
+        false => format!("stopped; some requests under way were not answered within {} s", args.timeout),
+    });
     Ok(ExitCode::SUCCESS)
 }
 

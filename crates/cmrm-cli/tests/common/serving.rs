@@ -15,6 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Running {
     pub child: Child,
     pub address: String,
+    /// What it printed with `--json`.
+    pub said: Value,
 }
 
 impl Drop for Running {
@@ -59,13 +61,24 @@ impl Running {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("no address: {line}")).to_owned();
-        Running { child, address }
+        let said = serde_json::from_str(&line).unwrap_or(Value::Null);
+        let address = said["address"].as_str().unwrap_or(line.trim());
+        let address = address.strip_prefix("http://").unwrap_or_else(|| panic!("no address: {line}")).to_owned();
+        Running { child, address, said }
     }
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// A connection that asks again and again and never reads, until the server cannot write to it any more.
+    pub fn never_reads(&self) -> TcpStream {
+        let mut stream = self.connect();
+        stream.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+        let many = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1000);
+        while stream.write_all(many.as_bytes()).is_ok() {}
         stream
     }
 

@@ -106,7 +106,8 @@ fn outputs_fit_their_schemas_and_nothing_else_does() {
     checked.check("noise", &run(&with(&["noise", "patients.csv", "--kind", "symmetric:0.2", "--out", "noisy.csv"])));
     checked.check("report-files", &run(&["report", "single", "--html", "page.html"]));
 
-    let server = Running::start_run(folder, "vote", &[]);
+    let server = Running::start_run(folder, "vote", &["--json"]);
+    checked.check("serve", &server.said);
     let row = r#"{"height": 150, "ward": "north", "since": "2024-03-01", "ill": "yes"}"#;
     let answered = server.ask("POST", "/predict?coverage=0.9&probabilities=true", &[], row);
     checked.check("served-row", &answered.json());

@@ -1,14 +1,13 @@
-//! `cmrm serve`: what it answers, what it refuses, and how it stops.
+//! `cmrm serve`: what it answers and what it refuses.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod ends;
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::Read;
 use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
 
-use common::serving::{Running, read_answer};
+use common::serving::Running;
 use common::{json, refuse, succeed, write_table};
 use serde_json::{Value, json};
 
@@ -136,9 +135,13 @@ fn given_labels_are_doubted() {
         "{}",
         unknown.body
     );
+    let misspelt = server.ask("POST", "/predict?label=chruned", &[], &rows[0]);
+    assert_eq!(misspelt.status, 400);
+    assert!(misspelt.body.contains("no row of the request has a label of that name"), "{}", misspelt.body);
+    assert_eq!(server.ask("POST", "/predict?label=churned", &[], &rows[0]).json()["given_label"], "no");
     let without = server.predict(&rows[0].replace("\"no\"", "null").replace("\"yes\"", "null")).json();
     assert!(without["predicted_label"].is_string() && without["doubted"].is_null(), "{without}");
-    assert!(server.ask("GET", "/metrics", &[], "").body.contains("cmrm_given_labels_total 600"));
+    assert!(server.ask("GET", "/metrics", &[], "").body.contains("cmrm_given_labels_total 601"));
 }
 
 #[test]
@@ -157,6 +160,8 @@ fn arrays_of_numbers_are_rows_of_an_array_model() {
     let server = Running::start(folder.path(), &[]);
     let model = server.ask("GET", "/model", &[], "").json();
     assert_eq!((&model["width"], &model["columns"]), (&json!(2), &Value::Null));
+    // Its place in the training data is no key of a row.
+    assert_eq!(model["label"], Value::Null);
     assert_eq!(server.predict("[8, 0]").json()["predicted_label"], "1");
     let several = server.predict("[[8, 0], [-8, 4]]").json();
     assert_eq!((&several[0]["predicted_label"], &several[1]["predicted_label"]), (&json!("1"), &json!("0")));
@@ -167,6 +172,7 @@ fn arrays_of_numbers_are_rows_of_an_array_model() {
     );
     let short = server.predict("[[8, 0], [1]]");
     assert_eq!((short.status, &short.json()["row"]), (400, &json!(1)));
+    assert_eq!(server.predict("[[1, 2], [\"x\", 2]]").json()["row"], 1);
     assert_eq!(server.predict("[1, 2, 3]").status, 400);
 }
 
@@ -188,7 +194,7 @@ fn what_cannot_be_read_is_refused_in_the_words_of_predict() {
         ),
         (r#"{"age": null, "plan": "free", "visits": 7}"#, 400, "the request, row 0, column 'age': the cell is missing"),
         (r#"{"age": [1], "plan": "free", "visits": 7}"#, 400, "column 'age': an array within a row is not supported"),
-        (&[ROW; 4].join("\n"), 413, "4 rows, over the limit of 3"),
+        (&[ROW; 4].join("\n"), 413, "more rows than the limit of 3"),
         (&"x".repeat((1 << 20) + 1), 413, "longer than 1048576 bytes"),
     ] {
         let answer = server.predict(body);
@@ -221,6 +227,10 @@ fn what_cannot_be_read_is_refused_in_the_words_of_predict() {
     ] {
         let answer = server.ask(method, path, headers, ROW);
         assert_eq!(answer.status, status, "{method} {path} {headers:?}: {}", answer.body);
+        if status == 405 {
+            let allowed = if path == "/predict" { "allow: post\r\n" } else { "allow: get, head\r\n" };
+            assert!(answer.head.contains(allowed), "{method} {path}: {}", answer.head);
+        }
         assert!(!answer.head.contains("access-control"), "{}", answer.head);
     }
     for raw in [
@@ -231,23 +241,6 @@ fn what_cannot_be_read_is_refused_in_the_words_of_predict() {
         assert!((400..500).contains(&server.raw(format!("{raw}Connection: close\r\n\r\n").as_bytes()).status), "{raw}");
     }
     // After all of that it goes on.
-    assert_eq!(server.predict(ROW).status, 200);
-}
-
-#[test]
-fn a_body_that_never_ends_and_too_many_requests_are_turned_away() {
-    let folder = tempfile::tempdir().unwrap();
-    fitted(folder.path(), "linear");
-    let server = Running::start(folder.path(), &["--max-requests", "1", "--timeout", "2"]);
-    let mut slow = server.connect();
-    write!(slow, "POST /predict HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 99\r\n\r\n{{")
-        .unwrap();
-    // The slow one has the only place; until it is given up, others are told to come back.
-    let busy = std::iter::repeat_with(|| server.predict(ROW)).find(|answer| answer.status == 503).unwrap();
-    assert!(busy.head.contains("retry-after: 1"), "{}", busy.head);
-    assert_eq!(server.ask("GET", "/health", &[], "").status, 200);
-    let given_up = read_answer(&mut slow);
-    assert!([408, 503].contains(&given_up.status), "{}", given_up.body);
     assert_eq!(server.predict(ROW).status, 200);
 }
 
@@ -311,33 +304,19 @@ fn it_says_what_it_serves_and_what_it_did() {
     }
 }
 
-/// Requests that are under way when it is asked to stop are answered, and what it says of them holds nothing of their rows.
-#[cfg(unix)]
 #[test]
-fn it_stops_gracefully() {
+fn a_lost_file_of_the_run_is_not_the_fault_of_who_asks() {
     let folder = tempfile::tempdir().unwrap();
     fitted(folder.path(), "linear");
-    for signal in ["-TERM", "-INT"] {
-        let mut server = Running::start(folder.path(), &[]);
-        assert_eq!(server.predict(ROW).status, 200);
-        let idle = server.connect();
-        let mut under_way = server.connect();
-        let (first, second) = ROW.split_at(9);
-        write!(under_way, "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{first}", ROW.len())
-            .unwrap();
-        // Its head has arrived once the server counts it.
-        while !server.ask("GET", "/metrics", &[], "").body.contains("cmrm_requests_under_way 1") {}
-        assert!(Command::new("kill").args([signal, &server.child.id().to_string()]).status().unwrap().success());
-        while TcpStream::connect(&server.address).is_ok() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        write!(under_way, "{second}").unwrap();
-        let answer = read_answer(&mut under_way);
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        drop(idle);
-        let mut words = String::new();
-        server.child.stderr.take().unwrap().read_to_string(&mut words).unwrap();
-        assert_eq!(server.child.wait().unwrap().code(), Some(0), "{words}");
-        assert!(words.contains("/predict 200, 1 row,") && !words.contains("free"), "{words}");
-    }
+    let mut server = Running::start(folder.path(), &[]);
+    std::fs::remove_file(folder.path().join("run/calibration.safetensors")).unwrap();
+    let answer = server.ask("POST", "/predict?coverage=0.8", &[], ROW);
+    assert_eq!(answer.status, 500, "{}", answer.body);
+    assert!(!answer.body.contains("safetensors"), "{}", answer.body);
+    assert_eq!(server.ask("POST", "/predict?coverage=0", &[], ROW).status, 400);
+    assert_eq!(server.predict(ROW).status, 200);
+    server.child.kill().unwrap();
+    let mut words = String::new();
+    server.child.stderr.take().unwrap().read_to_string(&mut words).unwrap();
+    assert!(words.contains("calibration.safetensors"), "{words}");
 }
