@@ -1,6 +1,7 @@
 """Two services under the same load. Called by `serve`."""
 
 import argparse
+import http.client
 import json
 import os
 import pathlib
@@ -24,6 +25,10 @@ arguments = parser.parse_args()
 # A run of this script ends, whatever is asked for.
 seconds = min(arguments.seconds, 30)
 connections = [min(int(number), 1024) for number in arguments.connections.split(",")][:8]
+
+if arguments.one_row:
+    import cmrm
+    import pyarrow as arrow
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
@@ -110,14 +115,19 @@ class Served:
         return float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1]), latency(50), latency(99)
 
 
-def in_process(model, row):
-    """Microseconds for one row, the median of many."""
+def microseconds(once):
+    """For one row, the median of many."""
     times = []
     for _ in range(300):
         began = time.perf_counter()
-        model.predict_proba(row)
+        once()
         times.append(time.perf_counter() - began)
     return statistics.median(times) * 1e6
+
+
+def request(connection, body):
+    connection.request("POST", "/predict", body, {"Content-Type": "application/json"})
+    connection.getresponse().read()
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -151,9 +161,13 @@ with tempfile.TemporaryDirectory() as folder:
                 # On a busy machine none may be answered in time.
                 ratio = f"{a[0] / b[0]:.1f}" if b[0] else "–"
                 print(f"| {name} | {number} | {a[0]:.0f} | {a[1]:.2f}, {a[2]:.2f} | {b[0]:.0f} | {b[1]:.2f}, {b[2]:.2f} | {ratio} |", flush=True)
-        if arguments.one_row:
-            found = subprocess.run([arguments.one_row, run, table], capture_output=True, text=True, check=True).stdout
-            alone.append(f"| {name} | {float(found):.0f} | {in_process(model, x[:1]):.0f} |")
+            if arguments.one_row:
+                found = subprocess.run([arguments.one_row, run, table], capture_output=True, text=True, check=True).stdout
+                loaded, row = cmrm.load(run), arrow.table({column: [value] for column, value in zip(names, x[0])})
+                python = microseconds(lambda: loaded.predict_proba(row))
+                served = [microseconds(lambda c=http.client.HTTPConnection(at): request(c, body)) for at in (ours.address, other.address)]
+                peer = microseconds(lambda: model.predict_proba(x[:1]))
+                alone.append(f"| {name} | {float(found):.0f} | {python:.0f} | {served[0]:.0f} | {peer:.0f} | {served[1]:.0f} |")
     if alone:
-        print("\n| one row in process | cmrm_run::Model (µs) | scikit-learn (µs) |\n|---|---:|---:|")
+        print("\n| one row, µs | cmrm_run::Model | cmrm.load in Python | served | scikit-learn | served by FastAPI |\n|---|---:|---:|---:|---:|---:|")
         print("\n".join(alone))
