@@ -13,8 +13,12 @@ with the base loss as "base". Runs that OUT.jsonl holds are not run again.
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
+
+# Scripts beside this one have names that other packages import.
+sys.path.pop(0)
 
 import numpy as np
 import torch

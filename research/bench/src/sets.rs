@@ -37,6 +37,8 @@ pub struct Set {
 pub const CHOSEN_ON: [&str; 7] = ["cifar10", "adult", "digits", "cifar100", "spambase", "credit", "breast-cancer"];
 /// Sentence embeddings.
 pub const TREC: &str = "trec";
+/// Sentence embeddings that chose nothing: one-line descriptions of Debian's packages, by section.
+pub const DEBIAN: &str = "debian";
 /// Twelve tables.
 pub const TABLES: [&str; 12] = [
     "australian",
@@ -53,9 +55,29 @@ pub const TABLES: [&str; 12] = [
     "vehicle",
 ];
 
+/// Eleven tables that chose nothing.
+pub const OTHER_TABLES: [&str; 11] = [
+    "bupa",
+    "german",
+    "led7digit",
+    "mammographic",
+    "monk-2",
+    "optdigits",
+    "pima",
+    "segment",
+    "splice",
+    "twonorm",
+    "wdbc",
+];
+
 /// Every set of the study, in its order.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    CHOSEN_ON.into_iter().chain([TREC]).chain(TABLES)
+    CHOSEN_ON.into_iter().chain([TREC]).chain(TABLES).chain([DEBIAN]).chain(OTHER_TABLES)
+}
+
+/// Whether no default was ever chosen or looked at on a set.
+pub fn is_left_out(name: &str) -> bool {
+    name == DEBIAN || OTHER_TABLES.contains(&name)
 }
 
 impl Set {
@@ -80,8 +102,9 @@ impl Set {
             "credit" => Ok(table("credit", tables::credit(&uci)?)),
             "digits" => embedded("digits"),
             "breast-cancer" => embedded("breast-cancer"),
-            TREC => trec(&folder.join("text").join("trec.minilm.npz")),
-            other => match TABLES.into_iter().find(|table| *table == other) {
+            TREC => embeddings(TREC, folder),
+            DEBIAN => embeddings(DEBIAN, folder),
+            other => match TABLES.into_iter().chain(OTHER_TABLES).find(|table| *table == other) {
                 Some(table) => csv(table, &folder.join("tables").join(format!("{table}.csv"))),
                 None => {
                     let known = names().collect::<Vec<_>>().join(", ");
@@ -113,7 +136,8 @@ fn csv(name: &'static str, path: &Path) -> Result<Set> {
 }
 
 /// Training rows and, after them, its own test rows.
-fn trec(path: &Path) -> Result<Set> {
+fn embeddings(name: &'static str, folder: &Path) -> Result<Set> {
+    let path = &folder.join("text").join(format!("{name}.minilm.npz"));
     let part = |features: &str, labels: &str| {
         let arrays = ArrayNames { features: Some(features.into()), labels: Some(labels.into()) };
         read_path(path, &ReadOptions { arrays, ..ReadOptions::default() })
@@ -121,7 +145,7 @@ fn trec(path: &Path) -> Result<Set> {
     let mut input = part("A", "y")?;
     let test_from = input.features.rows();
     input.append(part("B", "t")?)?;
-    Ok(Set { test_from, ..of_input(TREC, &input, None)? })
+    Ok(Set { test_from, ..of_input(name, &input, None)? })
 }
 
 /// Columns become features as they do in the command, except that each split standardises numbers by itself.

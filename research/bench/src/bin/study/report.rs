@@ -14,9 +14,12 @@ const MEASURES: [(&str, Measure); 2] =
 type Figure<'a> = &'a dyn Fn(&Setting) -> Option<f64>;
 /// Which settings count.
 type Pass = fn(&Setting) -> bool;
-/// The sets that the preset was first chosen on, and those added since.
-const PARTS: [(&str, Pass); 2] =
-    [("seven sets", Setting::is_chosen_on), ("tables and TREC", |setting| !setting.is_chosen_on())];
+/// The sets that the preset was first chosen on, those added since, and those that chose nothing.
+const PARTS: [(&str, Pass); 3] = [
+    ("seven sets", Setting::is_chosen_on),
+    ("tables and TREC", |setting| !setting.is_chosen_on() && !setting.is_left_out()),
+    ("left out", Setting::is_left_out),
+];
 
 pub fn report(paths: &[String]) -> Result<()> {
     let results = Results::read(paths)?;

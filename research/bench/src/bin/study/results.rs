@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cmrm_bench::Result;
-use cmrm_bench::sets::{CHOSEN_ON, TABLES, TREC};
+use cmrm_bench::sets::{CHOSEN_ON, TABLES, TREC, is_left_out};
 
 use crate::arms::{BASE, ROBUST};
 use crate::cells::{LOSSES, has_loss};
@@ -59,11 +59,17 @@ impl Setting {
         CHOSEN_ON.contains(&self.set.as_str())
     }
 
+    /// Whether nothing was chosen on its data.
+    pub fn is_left_out(&self) -> bool {
+        is_left_out(&self.set)
+    }
+
     /// What its data are.
     pub fn kind(&self) -> &'static str {
         match self.set.as_str() {
             TREC => "embeddings",
             "cifar10" | "cifar100" => "features",
+            set if is_left_out(set) => "left out",
             set if TABLES.contains(&set) => "tables",
             _ => "others",
         }
