@@ -108,17 +108,18 @@ impl Fit {
 
     /// What was found, once the training of [`Fit::trainer`] has ended.
     pub fn finish(self, arms: Vec<Trained<f32>>, history: Vec<EpochStats>) -> Result<FitOutcome> {
-        let mut outcome = self.finish_training(arms, history);
+        let mut outcome = self.finish_training(arms, history)?;
         outcome.noise = outcome.noise_of_validation_rows()?;
         Ok(outcome)
     }
 
-    fn finish_training(self, arms: Vec<Trained<f32>>, history: Vec<EpochStats>) -> FitOutcome {
+    fn finish_training(self, arms: Vec<Trained<f32>>, history: Vec<EpochStats>) -> Result<FitOutcome> {
+        let arms = self.at_their_temperatures(arms)?;
         let train = &self.rows.train;
         let mut training_rows = arms.last().map(|arm| TrainingRows::of(&train.data, &arm.record)).unwrap_or_default();
         (training_rows.ids, training_rows.wrong) = (self.rows.ids_of(&train.data.rows), train.wrong());
         let arms = arms.into_iter().map(Into::into).collect();
-        FitOutcome {
+        Ok(FitOutcome {
             config: self.config,
             rows: self.rows,
             arms,
@@ -126,7 +127,7 @@ impl Fit {
             history,
             noise: None,
             training_rows,
-        }
+        })
     }
 
     /// What was found, once a vote has been fitted: each arm with its out-of-sample probabilities, those of the base arm, which may not
@@ -194,7 +195,7 @@ impl Fit {
         }
         let history = trainer.history().to_vec();
         let arms = trainer.finish()?;
-        Ok(self.finish_training(arms, history))
+        self.finish_training(arms, history)
     }
 
     /// The fit whose training rows a search for settings may see: those to train on and to validate, and no test rows.

@@ -57,6 +57,7 @@ mod sensitivity;
 mod space;
 mod split;
 mod summarise;
+mod temperature;
 mod warnings;
 
 pub use arms::arms;

@@ -8,6 +8,7 @@ use cmrm_fit::{FitConfig, ModelKind, with_penalty};
 use cmrm_train::train::{EpochStats, Examples, Observer, Silent, Trainer};
 
 const WIDTH: usize = 20;
+const EMBEDDED: usize = 128;
 
 /// Rows of a linear teacher of three classes; `wrong` of the labels are drawn anew.
 fn rows(count: usize, wrong: f64) -> (Vec<f32>, Vec<u32>) {
@@ -38,10 +39,30 @@ fn the_more_labels_are_wrong_the_stronger_is_the_penalty() {
         let (x, labels) = rows(400, wrong);
         chosen(&linear(), Examples::new(Matrix::new(&x, WIDTH).unwrap(), &labels))
     };
-    // As scikit-learn's C: 1, 0.1 or less, 0.01.
+    // As scikit-learn's C: 1, 0.1 or less, 0.001.
     assert_eq!(choice(0.0), 0.0025);
     assert!(choice(0.5) >= 0.025);
-    assert_eq!(choice(1.0), 0.25);
+    assert_eq!(choice(1.0), 2.5);
+}
+
+/// Points of three clouds as encoders make them of texts and images: many columns, each of which says a little.
+fn embeddings(count: usize, wrong: f64) -> (Vec<f32>, Vec<u32>) {
+    let mut rng = Rng::new(5, 0);
+    let centres: Vec<f64> = (0..3 * EMBEDDED).map(|_| 0.2 * rng.normal()).collect();
+    let (mut x, mut labels) = (Vec::new(), Vec::new());
+    for row in 0..count {
+        let class = row % 3;
+        x.extend((0..EMBEDDED).map(|j| (centres[class * EMBEDDED + j] + rng.normal()) as f32));
+        labels.push(if rng.uniform() < wrong { rng.below(3) } else { class } as u32);
+    }
+    (x, labels)
+}
+
+#[test]
+fn a_strong_penalty_is_not_blamed_for_leaving_the_model_unsure() {
+    let (x, labels) = embeddings(1000, 0.5);
+    // By log loss or the Brier score of probabilities as they are, it would be 300 divided by the rows.
+    assert_eq!(chosen(&linear(), Examples::new(Matrix::new(&x, EMBEDDED).unwrap(), &labels)), 1.0);
 }
 
 #[test]

@@ -26,12 +26,18 @@ impl<T: Scalar> Model<T> {
         Model { network, scale }
     }
 
+    /// The same model with its logits divided by `temperature`: below one it is surer of itself. What it predicts stays.
+    #[must_use]
+    pub fn at_temperature(self, temperature: f64) -> Self {
+        Model { scale: self.scale / temperature, ..self }
+    }
+
     /// The network.
     pub fn network(&self) -> &Network<T> {
         &self.network
     }
 
-    /// What logits are multiplied by before the softmax (LDAM's scale; 1 for every other loss).
+    /// What logits are multiplied by before the softmax: LDAM's scale, 1 for every other loss; divided by the temperature.
     pub fn scale(&self) -> f64 {
         self.scale
     }
