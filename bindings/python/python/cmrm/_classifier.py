@@ -69,9 +69,9 @@ class CMRMClassifier(FittedClassifier):
         with ``lbfgs``; :meth:`partial_fit` keeps the last
     patience : keep the best epoch, and stop after this many epochs without a better one, counted from the start of the
         envelope; None and 0 never stop early
-    validation_share : share of the rows held out to choose the epoch and to calibrate :meth:`predict_set`; None is 0.1, and 0
-        for ``auto``, ``forest``, ``boosting`` and ``kernel``, which calibrate on the rows they learn from, judged by models that
-        have not seen them
+    validation_share : share of the rows held out to choose the epoch, to say how sure a linear model may be of itself, and to
+        calibrate :meth:`predict_set`; None is 0.1, and 0 for ``auto``, ``forest``, ``boosting`` and ``kernel``, which
+        calibrate on the rows they learn from, judged by models that have not seen them
     learners : kinds of learners that may vote in ``auto``, as in ``["linear", "network"]``: ``linear``, ``forest``, ``neighbours``,
         ``kernel``, ``boosting``, ``network``. None takes those that suit the rows
     budget : seconds that ``auto``, ``forest``, ``boosting`` and ``kernel`` may take. Learners that are not ready in time

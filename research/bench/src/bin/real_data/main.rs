@@ -1,8 +1,8 @@
 //! The engine on real data, end to end: `cargo run --release -p cmrm-bench --bin real_data -- DATA_DIR [options]`.
 //!
 //! DATA_DIR has the folders `uci` (adult.data, adult.test, spambase.data, default_credit_card_clients.csv), `features`
-//! (frozen CIFAR-10 features as .npy) and `cifar-n` (cifar10n.csv). Options: `--sets adult,spambase,credit,cifar10n`,
-//! `--seeds 5`, `--rates 0.2,0.4`.
+//! (frozen CIFAR features as .npy) and `cifar-n` (cifar10n.csv, cifar100n.csv). Options:
+//! `--sets adult,spambase,credit,cifar10n,cifar100n`, `--seeds 5`, `--rates 0.2,0.4`.
 
 use std::path::{Path, PathBuf};
 
@@ -24,8 +24,12 @@ fn main() -> Result<()> {
     for set in &options.sets {
         match set.as_str() {
             "adult" | "spambase" | "credit" => tabular::run(set, &options)?,
-            "cifar10n" => probe::run(&options)?,
-            other => return Err(format!("unknown set '{other}': expected adult, spambase, credit or cifar10n").into()),
+            "cifar10n" | "cifar100n" => probe::run(set, &options)?,
+            other => {
+                return Err(
+                    format!("unknown set '{other}': expected adult, spambase, credit, cifar10n or cifar100n").into()
+                );
+            }
         }
     }
     Ok(())
@@ -35,7 +39,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options> {
     let folder = arguments.next().ok_or("usage: real_data DATA_DIR [--sets A,B] [--seeds N] [--rates R,S]")?;
     let mut options = Options {
         folder: Path::new(&folder).to_owned(),
-        sets: ["adult", "spambase", "credit", "cifar10n"].map(str::to_owned).to_vec(),
+        sets: ["adult", "spambase", "credit", "cifar10n", "cifar100n"].map(str::to_owned).to_vec(),
         seeds: 5,
         rates: vec![0.2, 0.4],
     };
