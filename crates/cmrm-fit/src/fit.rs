@@ -113,7 +113,8 @@ impl Fit {
         Ok(outcome)
     }
 
-    fn finish_training(self, arms: Vec<Trained<f32>>, history: Vec<EpochStats>) -> Result<FitOutcome> {
+    fn finish_training(self, mut arms: Vec<Trained<f32>>, history: Vec<EpochStats>) -> Result<FitOutcome> {
+        let gave_way = self.let_base_lead(&mut arms)?;
         let arms = self.at_their_temperatures(arms)?;
         let train = &self.rows.train;
         let mut training_rows = arms.last().map(|arm| TrainingRows::of(&train.data, &arm.record)).unwrap_or_default();
@@ -126,6 +127,7 @@ impl Fit {
             members: Vec::new(),
             history,
             noise: None,
+            gave_way,
             training_rows,
         })
     }
@@ -167,6 +169,7 @@ impl Fit {
             members,
             history: Vec::new(),
             noise,
+            gave_way: None,
             training_rows,
         })
     }

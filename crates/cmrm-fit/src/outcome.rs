@@ -12,6 +12,7 @@ use cmrm_train::{Predictor, Stop};
 
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
+use crate::giving_way::GaveWay;
 use crate::noise::{Balance, Noise};
 use crate::prepare::Prepared;
 
@@ -65,6 +66,8 @@ pub struct FitOutcome {
     pub history: Vec<EpochStats>,
     /// The noise in the labels, where models that have not seen the rows tell it.
     pub noise: Option<Noise>,
+    /// Why the envelope's arm has the base arm's model, if it has.
+    pub gave_way: Option<GaveWay>,
     /// What training saw of the rows, or models that have not seen them say of them, by the envelope's arm.
     pub training_rows: TrainingRows,
 }

@@ -1,12 +1,13 @@
 //! What should make the user look twice at a fit, by observed labels alone.
 
 use cmrm::audit::Evidence;
-use cmrm_run::no_better_than_chance;
+use cmrm_run::{BASE, no_better_than_chance};
 use cmrm_train::train::EpochStats;
 
 use crate::config::FitConfig;
 use crate::defaults::ENOUGH_TO_CHOOSE;
 use crate::error::Result;
+use crate::giving_way::GaveWay;
 use crate::kinds::{Keep, OptimiserKind};
 use crate::outcome::FitOutcome;
 
@@ -26,12 +27,15 @@ impl FitOutcome {
         if held.len() < ENOUGH_TO_CHOOSE {
             return Ok(Vec::new());
         }
-        let history: Vec<&EpochStats> = self.history.iter().filter(|stats| stats.arm == kept.name).collect();
+        // An arm that gave way has the base arm's model, of the base arm's epoch.
+        let trained_as = if self.gave_way.is_some() { BASE } else { &kept.name };
+        let history: Vec<&EpochStats> = self.history.iter().filter(|stats| stats.arm == trained_as).collect();
         let accuracy =
             history.iter().find(|stats| Some(stats.epoch) == kept.epoch).and_then(|stats| stats.validation_accuracy);
         let one_class = one_class_accuracy(&train.labels, &held.labels, held.classes.len());
         let rows = format!("{} validation rows", held.len());
         let found = [
+            self.gave_way.map(gave_way),
             learned_by_heart(&self.config, &history, held.len()),
             accuracy.and_then(|accuracy| no_better_than_one_class(accuracy, one_class, &rows)),
         ];
@@ -69,6 +73,15 @@ fn learned_by_heart(config: &FitConfig, history: &[&EpochStats], rows: usize) ->
         percent(from),
         percent(to)
     ))
+}
+
+fn gave_way(GaveWay { rows, base, envelope }: GaveWay) -> String {
+    format!(
+        "the envelope did harm here: the base arm agrees with {} of the observed labels of the {rows} validation rows, the \
+         envelope's with {}; so the base arm's model is kept for both, and the audit goes by what the envelope saw",
+        percent(base),
+        percent(envelope)
+    )
 }
 
 fn no_better_than_one_class(accuracy: f64, one_class: f64, rows: &str) -> Option<String> {

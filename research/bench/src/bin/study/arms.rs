@@ -1,4 +1,4 @@
-//! The arms of a cell: base, `robust`, what `robust` was before, and `robust` with one thing changed.
+//! The arms of a cell: base, `robust`, what `robust` is without a look at held-back rows and was before, and with one thing changed.
 
 use cmrm::envelope::{EnvelopeConfig, Preset, Scale, Scope, Start};
 use cmrm::loss::LossConfig;
@@ -9,6 +9,8 @@ use cmrm_train::train::Arm;
 pub const BASE: &str = "base";
 /// The preset as it is; base and this arm are in every cell.
 pub const ROBUST: &str = "robust";
+/// The preset as it is trained: where held-back rows say that it did harm, `robust` has the base arm's model, and this arm its own.
+pub const UNCHECKED: &str = "unchecked";
 /// The preset as it was.
 pub const BEFORE: &str = "before";
 

@@ -4,15 +4,18 @@ use std::time::Instant;
 
 use cmrm::metric::accuracy;
 use cmrm_bench::Result;
-use cmrm_fit::{FitConfig, with_penalty};
+use cmrm_fit::{FitConfig, gives_way, with_penalty};
 use cmrm_train::predict::Model;
 use cmrm_train::train::{Silent, Trainer};
 use serde::{Deserialize, Serialize};
 
-use crate::arms::{VOTE, groups};
+use crate::arms::{BASE, ROBUST, UNCHECKED, VOTE, groups};
 use crate::cells::{Cell, model_name};
 use crate::split::{Part, parts};
 use crate::voted;
+
+/// Validation rows that the command chooses anything by.
+const ENOUGH: usize = 50;
 
 /// A line of the results.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -67,14 +70,27 @@ pub fn train(cell: &Cell<'_>, names: &[&str]) -> Result<CellResult> {
         trainer.run(&mut Silent)?;
         let last = (0..copies).map(|copy| right(&trainer.current_model(copy)?, &parts.test));
         let last = last.collect::<Result<Vec<f64>>>()?;
+        let (first, mut said) = (arms.len(), Vec::new());
         for (arm, last) in trainer.finish()?.into_iter().zip(last) {
             arms.push(ArmResult {
                 epoch: arm.epoch,
                 observed: right(&arm.model, &parts.validation)?,
                 chosen: right(&arm.model, &parts.test)?,
                 last,
-                name: arm.name,
+                name: arm.name.clone(),
             });
+            said.push((arm.name, arm.model.predict(validation.x)?));
+        }
+        let of = |name: &str| said.iter().position(|(arm, _)| arm == name);
+        if let (Some(base), Some(robust)) = (of(BASE), of(ROBUST)) {
+            let robust_arm = arms[first + robust].clone();
+            if parts.validation.labels.len() >= ENOUGH
+                && gives_way(&said[base].1, &said[robust].1, &parts.validation.labels).is_some()
+            {
+                let kept = arms[first + base].clone();
+                arms[first + robust] = ArmResult { name: ROBUST.into(), last: robust_arm.last, ..kept };
+            }
+            arms.push(ArmResult { name: UNCHECKED.into(), ..robust_arm });
         }
     }
     if names.contains(&VOTE) {
