@@ -9,8 +9,8 @@ import torch
 from cmrm.torch import EnvelopeLoss
 from cmrm.torch._rows import rows_of
 
-FILE = pathlib.Path(__file__).parents[4] / "crates/cmrm/tests/fixtures/losses.json"
-RECORDS = json.loads(FILE.read_text())
+FILE = pathlib.Path(__file__).parents[4] / "crates/cmrm/tests/fixtures/methods.json"
+RECORDS = json.loads(FILE.read_text())["losses"]
 
 
 @pytest.mark.parametrize("backend", ["auto", "tensor"])
