@@ -57,6 +57,7 @@ mod sensitivity;
 mod space;
 mod split;
 mod summarise;
+mod transition;
 mod warnings;
 
 pub use arms::arms;
@@ -78,3 +79,4 @@ pub use search::{choose, search, settings};
 pub use self_check::Audited;
 pub use space::{Candidate, Space, auto_candidates};
 pub use split::Split;
+pub use transition::TransitionSetting;

@@ -6,6 +6,7 @@ use cmrm_train::Stop;
 use cmrm_train::train::{Arm, Examples, Method, Observer, Selection, TrainConfig, Trainer};
 use cmrm_train::tune::Folds;
 
+use crate::arms::base_arm;
 use crate::config::FitConfig;
 use crate::error::Result;
 
@@ -68,7 +69,7 @@ impl Search {
             |at| Fold { train: Part::gather(&whole, &drawn.training(at)), held: Part::gather(&whole, &drawn.held(at)) };
         let method = Method::FullBatch(config.lbfgs_to_compare(whole.x));
         let train = TrainConfig { method, selection: Selection::Last, ..config.train_config() };
-        Ok(Search { train, arm: Arm::base(config.loss), folds: (0..FOLDS).map(fold).collect(), classes })
+        Ok(Search { train, arm: base_arm(config), folds: (0..FOLDS).map(fold).collect(), classes })
     }
 
     fn best(&self, observer: &mut dyn Observer<f32>) -> Result<f64> {

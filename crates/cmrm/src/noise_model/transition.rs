@@ -85,6 +85,18 @@ impl Transition {
         }
     }
 
+    /// `Tᵀs` of every row, `[rows, classes]`: what probabilities of true classes say of observed ones.
+    pub fn observed_probabilities(&self, clean: Matrix<'_, f32>) -> Result<Vec<f32>> {
+        check_length("classes of the transition matrix", self.classes, clean.columns())?;
+        let mut row = vec![0.0; self.classes];
+        let mut out = Vec::with_capacity(clean.values().len());
+        for probabilities in clean.iter_rows() {
+            row.iter_mut().zip(probabilities).for_each(|(wide, &p)| *wide = f64::from(p));
+            out.extend((0..self.classes).map(|label| self.observed(&row, label) as f32));
+        }
+        Ok(out)
+    }
+
     /// The probabilities that a row of class `of` is observed as each class.
     pub fn row(&self, of: usize) -> &[f64] {
         &self.entries[of * self.classes..][..self.classes]
@@ -225,6 +237,8 @@ mod tests {
         let observed: Vec<f64> =
             (0..3).map(|j| (0..3).map(|k| clean[k] * transition.probability(k, j)).sum()).collect();
         let mut again = [0.0; 3];
+        let said = transition.observed_probabilities(Matrix::new(&clean.map(|p| p as f32), 3).unwrap()).unwrap();
+        observed.iter().zip(said).for_each(|(a, b)| assert!((a - f64::from(b)).abs() < 1e-7));
         transition.undo(&observed, &mut again);
         clean.iter().zip(again).for_each(|(a, b)| assert!((a - b).abs() < 1e-12, "{again:?}"));
         // The mean over the noise of the row of the inverse is the true class.
