@@ -8,6 +8,7 @@ use cmrm::envelope::{
 };
 use cmrm::error::{check_labels, check_length, check_row_weights};
 use cmrm::loss::{BaseLoss, Loss, LossConfig, Row, RowLoss};
+use cmrm::noise_model::Transition;
 use cmrm::{Error, Matrix, Scalar};
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -25,13 +26,17 @@ const LONG: usize = 1 << 15;
 /// the caller computes. `overrides` is a JSON object of envelope settings that replace the preset's.
 #[pyclass(frozen, module = "cmrm._native")]
 pub struct EnvelopeKernel {
-    arguments: (Option<String>, Vec<f64>, String, String),
+    arguments: Arguments,
     config: LossConfig,
+    transition: Option<Transition>,
     base: Option<BaseLoss>,
     envelope: Envelope,
     single: Mutex<Buffers<f32>>,
     double: Mutex<Buffers<f64>>,
 }
+
+/// What a kernel was made of: base, class counts, preset, overrides, transition matrix.
+type Arguments = (Option<String>, Vec<f64>, String, String, Option<Vec<Vec<f64>>>);
 
 /// What one call after another reuses.
 #[derive(Default)]
@@ -48,24 +53,34 @@ type Scalars = (f64, f64, f64, f64, Option<f64>);
 #[pymethods]
 impl EnvelopeKernel {
     #[new]
-    fn new(base: Option<String>, class_counts: Vec<f64>, preset: String, overrides: String) -> PyResult<Self> {
+    #[pyo3(signature = (base, class_counts, preset, overrides, transition = None))]
+    fn new(
+        base: Option<String>,
+        class_counts: Vec<f64>,
+        preset: String,
+        overrides: String,
+        transition: Option<Vec<Vec<f64>>>,
+    ) -> PyResult<Self> {
         // Where the base is the caller's own, the presets' values for cross-entropy hold.
         let config = base.as_deref().map_or(Ok(LossConfig::CrossEntropy), loss_config).map_err(refuse)?;
-        let checked = config.validate(&class_counts).map_err(refuse)?;
+        let rows = transition.clone();
+        let known = transition.map(Transition::try_from).transpose().map_err(refuse)?;
+        let checked = config.validate_with(&class_counts, known.as_ref()).map_err(refuse)?;
         let named = preset.parse::<Preset>().map_err(refuse)?.config(&config);
         let envelope = overridden(named, &overrides).map_err(refuse)?.validate().map_err(refuse)?;
         Ok(EnvelopeKernel {
             config,
             base: base.is_some().then_some(checked),
             envelope,
-            arguments: (base, class_counts, preset, overrides),
+            transition: known,
+            arguments: (base, class_counts, preset, overrides, rows),
             single: Mutex::default(),
             double: Mutex::default(),
         })
     }
 
     /// What `new` was given, for pickle and copy.
-    fn __getnewargs__(&self) -> (Option<String>, Vec<f64>, String, String) {
+    fn __getnewargs__(&self) -> Arguments {
         self.arguments.clone()
     }
 
@@ -75,10 +90,19 @@ impl EnvelopeKernel {
         Ok((json(serde_json::to_string(&self.config))?, json(serde_json::to_string(self.envelope.config()))?))
     }
 
-    /// LDAM's `scale · Δ` of every class; `None` for other losses.
-    fn offsets(&self) -> Option<Vec<f64>> {
+    /// What the loss reads beside its settings: LDAM's `scale · Δ` of every class, the prior of CORES, the transition matrix of the forward
+    /// correction or the inverse of the backward one, row after row; `None` for other losses.
+    fn constants(&self) -> Option<Vec<f64>> {
+        let classes = self.transition.as_ref().map_or(0, Transition::classes);
+        let rows = |row: fn(&Transition, usize) -> &[f64]| {
+            let transition = self.transition.as_ref()?;
+            Some((0..classes).flat_map(|class| row(transition, class).to_vec()).collect())
+        };
         match &self.base {
             Some(BaseLoss::Ldam(ldam)) => Some(ldam.offsets().to_vec()),
+            Some(BaseLoss::Cores(cores)) => Some(cores.prior().to_vec()),
+            Some(BaseLoss::Forward(_)) => rows(Transition::row),
+            Some(BaseLoss::Backward(_)) => rows(Transition::unbiased),
             _ => None,
         }
     }

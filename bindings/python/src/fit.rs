@@ -97,30 +97,32 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
     let (config, loaded, tell) = (task.config()?, task.loaded()?, task.tell(py));
     let labels = slice(&task.labels)?;
     let (keep, flag_anyway) = (task.keep_data, task.flag_anyway);
-    let (fitted, views, understood, members, noise, [notes, warnings]) = detached_on(py, task.threads, move |stop| {
-        let fit = Fit::new(&config, &loaded, stop).map_err(refuse)?;
-        let mut watch = Watch::new(stop, tell);
-        let outcome = if fit.config().is_vote() { fit.run_vote(&mut watch) } else { fit.run(&mut watch) };
-        watch.check()?;
-        let outcome = outcome.map_err(refuse)?;
-        let mut views = RowViews::of(&loaded, labels, &outcome, stop).map_err(refuse)?;
-        let useless = outcome.training_rows.evidence().filter(Evidence::tells_nothing);
-        if useless.is_some() && !flag_anyway {
-            views.flag_none(labels).map_err(refuse)?;
-        }
-        let envelope = outcome.envelope_arm().map_err(refuse)?;
-        let calibration = outcome.calibration(envelope, stop).map_err(refuse)?;
-        let warnings = match useless {
-            Some(evidence) => vec![nothing_told(&evidence, flag_anyway)],
-            None => outcome.warnings().map_err(refuse)?,
-        };
-        let words = [outcome.rows.notes.clone(), warnings];
-        let members = outcome.members.clone();
-        let columns = outcome.rows.columns.clone();
-        let noise = outcome.noise.as_ref().map(|noise| noise.estimate.likeliest.clone());
-        let fitted = Fitted::new(outcome, calibration, keep.then_some(loaded.train)).map_err(refuse)?;
-        Ok((fitted, views, columns, members, noise, words))
-    })?;
+    let (fitted, views, understood, members, noise, transition, [notes, warnings]) =
+        detached_on(py, task.threads, move |stop| {
+            let fit = Fit::new(&config, &loaded, stop).map_err(refuse)?;
+            let mut watch = Watch::new(stop, tell);
+            let outcome = if fit.config().is_vote() { fit.run_vote(&mut watch) } else { fit.run(&mut watch) };
+            watch.check()?;
+            let outcome = outcome.map_err(refuse)?;
+            let mut views = RowViews::of(&loaded, labels, &outcome, stop).map_err(refuse)?;
+            let useless = outcome.training_rows.evidence().filter(Evidence::tells_nothing);
+            if useless.is_some() && !flag_anyway {
+                views.flag_none(labels).map_err(refuse)?;
+            }
+            let envelope = outcome.envelope_arm().map_err(refuse)?;
+            let calibration = outcome.calibration(envelope, stop).map_err(refuse)?;
+            let warnings = match useless {
+                Some(evidence) => vec![nothing_told(&evidence, flag_anyway)],
+                None => outcome.warnings().map_err(refuse)?,
+            };
+            let words = [outcome.rows.notes.clone(), warnings];
+            let members = outcome.members.clone();
+            let columns = outcome.rows.columns.clone();
+            let noise = outcome.noise.as_ref().map(|noise| noise.estimate.likeliest.clone());
+            let transition = outcome.config.transition_matrix().cloned();
+            let fitted = Fitted::new(outcome, calibration, keep.then_some(loaded.train)).map_err(refuse)?;
+            Ok((fitted, views, columns, members, noise, transition, words))
+        })?;
     let columns = views.columns(py)?;
     let worth = |member: MemberSummary| {
         let worth = PyDict::new(py);
@@ -132,6 +134,7 @@ pub fn fit_rows<'py>(py: Python<'py>, task: Task<'py>) -> PyResult<(Fitted, Boun
     };
     columns.set_item("members", members.into_iter().map(worth).collect::<PyResult<Vec<_>>>()?)?;
     columns.set_item("noise", noise.map(|noise| noise_model::summary(py, &noise)).transpose()?)?;
+    columns.set_item("transition", transition.map(Vec::<Vec<f64>>::from))?;
     // As JSON, which Python's side reads.
     let understood = understood.map(|summary| serde_json::to_string(&summary.columns)).transpose();
     columns.set_item("columns", understood.map_err(|error| refuse(error.to_string()))?)?;

@@ -56,7 +56,7 @@ impl RowViews {
             let said = envelope.model.observed_probabilities(rows.rows.view()?, stop)?;
             if let (Some(all), Some(noise)) = (&mut wrong_probability, &outcome.noise) {
                 let of_others: Vec<u32> = others.iter().map(|&row| labels[row]).collect();
-                let told = outcome.telling_arm()?.model.observed_probabilities(rows.rows.view()?, stop)?;
+                let told = outcome.observed_probabilities(outcome.telling_arm()?, rows.rows.view()?, stop)?;
                 let wrong = noise.wrong_probabilities(Matrix::new(&told, classes)?, &of_others)?;
                 others.iter().zip(wrong).for_each(|(&row, wrong)| all[row] = wrong);
             }

@@ -1,6 +1,7 @@
 //! The search for settings by observed labels.
 
 use cmrm::criterion::Criterion;
+use cmrm::loss::LossConfig;
 use cmrm_fit::{Fit, FitConfig, Space, choose, search, settings};
 use cmrm_train::tune::{SearchConfig, standings};
 use pyo3::prelude::*;
@@ -33,6 +34,10 @@ pub fn search_settings<'py>(py: Python<'py>, task: Task<'py>, wanted: Wanted) ->
     let search_config = SearchConfig { folds: wanted.folds, criterion, seed: config.seed, ..SearchConfig::default() };
     let (candidates, trials) = detached_on(py, task.threads(), |stop| {
         let mut fit = Fit::new(&config, &loaded, stop).and_then(|fit| fit.to_search()).map_err(refuse)?;
+        if config.loss.needs_transition() || space.losses.iter().any(LossConfig::needs_transition) {
+            // Watched by no bar: the search that follows has one.
+            fit.estimate_transition(&mut Watch::new(stop, None)).map_err(refuse)?;
+        }
         fit.decide_penalty(stop).map_err(refuse)?;
         let candidates = space.candidates(fit.config()).map_err(refuse)?;
         let mut watch = Watch::new(stop, tell);

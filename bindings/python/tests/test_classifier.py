@@ -288,3 +288,29 @@ def test_a_search_weighs_rows_as_the_fit_after_it():
 
     assert best() < 0.75
     assert best(sample_weight=weights) > 0.95
+
+
+def test_a_transition_matrix_is_estimated_or_given(noisy, tmp_path):
+    X, labels, clean, _ = noisy
+    estimated = cmrm.CMRMClassifier(model="linear", loss="forward").fit(X, labels)
+    assert estimated.transition_.shape == (3, 3)
+    assert np.diag(estimated.transition_) == pytest.approx(0.7, abs=0.1)
+    given = cmrm.CMRMClassifier(model="linear", loss="forward", transition=estimated.transition_).fit(X, labels)
+    assert (given.predict_proba(X) == estimated.predict_proba(X)).all()
+    assert (given.predict(X) == clean).mean() > 0.8
+    estimated.save(tmp_path / "run")
+    again = cmrm.load(tmp_path / "run")
+    assert (again.transition_ == estimated.transition_).all() and again.transition is None
+    assert cmrm.CMRMClassifier(model="linear").fit(X, labels).transition_ is None
+    for bad, words in [("T.csv", "expected a matrix"), ([[1.0]], "has 1 classes"), (np.ones((3, 3)), "row 0 sums to 3")]:
+        with pytest.raises((TypeError, ValueError), match=words):
+            cmrm.CMRMClassifier(model="linear", loss="backward", transition=bad).fit(X, labels)
+
+
+def test_a_search_may_try_methods_that_need_a_matrix(noisy):
+    X, labels, _, _ = noisy
+    search = cmrm.CMRMClassifierCV(
+        model="linear", folds=2, losses=["cross-entropy", "forward"], presets=["robust"], lambdas=[1.0], alphas=[0.5], temperatures=[0.2]
+    ).fit(X, labels)
+    assert {standing["loss"] for standing in search.standings_} == {"cross-entropy", "forward"}
+    assert (search.transition_ is not None) == (search.best_params_["loss"] == "forward")

@@ -6,9 +6,11 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 use cmrm::envelope::Preset;
 use cmrm::loss::LossConfig;
+use cmrm::methods::Method;
 use cmrm::noise::NoiseConfig;
 use cmrm_data::Override;
 use cmrm_data::read::Format;
+use cmrm_data::table::closest;
 use cmrm_fit::{Keep, LearnerKind, ModelKind, OptimiserKind};
 
 /// Where help shows the flags of every command.
@@ -53,6 +55,8 @@ pub enum Verb {
     Report(crate::verbs::report::ReportArgs),
     /// Search for settings by observed labels, and write the best ones for `fit --config`.
     Tune(Box<crate::verbs::tune::TuneArgs>),
+    /// List the methods against wrong labels: what each assumes, needs and costs.
+    Methods,
     /// Corrupt some labels of a data file, for experiments.
     Noise(crate::verbs::noise::NoiseArgs),
     /// Turn a column of text into features, by a sentence encoder.
@@ -128,6 +132,19 @@ impl FromStr for ColumnType {
 pub fn share(text: &str) -> Result<f64, String> {
     let share = text.trim().parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "expected a share between 0 and 1, such as 0.9".to_owned())
+}
+
+/// Reads a method by its name, with its parameter if it is given one.
+pub fn method(text: &str) -> Result<LossConfig, String> {
+    let name = text.split(':').next().unwrap_or_default();
+    text.parse::<LossConfig>().map_err(|error| match Method::named(name) {
+        Some(_) => error,
+        None => {
+            let names: Vec<&str> = Method::names().collect();
+            let near = closest(name, &names).first().map(|near| format!(", did you mean '{near}'?"));
+            format!("unknown method '{name}'{} (`cmrm methods` lists all)", near.unwrap_or_default())
+        }
+    })
 }
 
 /// Reads a time, which has no unit.
@@ -214,9 +231,14 @@ pub struct ModelArgs {
     /// Share of the epochs before the envelope starts [default: the preset's; a network's robust starts when learning by heart begins].
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub start: Option<f64>,
-    /// Base loss: cross-entropy, focal, focal:GAMMA, gce, gce:Q, sce, label-smoothing, label-smoothing:EPSILON, elr, elr:LAMBDA, ldam, hinge or logistic [default: cross-entropy].
-    #[arg(long)]
+    /// Method, which is the base loss that is trained alone and in the envelope: a name that `cmrm methods` lists, some with a
+    /// parameter, as in gce:0.5 [default: cross-entropy].
+    #[arg(long = "method", visible_alias = "loss", value_name = "NAME", value_parser = method)]
     pub loss: Option<LossConfig>,
+    /// Transition matrix for the methods forward and backward, as a CSV file: one row and one column for each class, named in the first row and
+    /// the first column or in the order of the classes; rows are true classes and sum to 1 [default: estimated].
+    #[arg(long, value_name = "FILE")]
+    pub transition: Option<PathBuf>,
     /// Model: auto (a vote of several learners), forest, boosting, kernel (a kernel machine), mlp (a neural network), linear, svm
     /// (linear, two classes) or cosine (of features and class vectors) [default: auto; mlp if you give a setting
     /// that only networks and linear models have, and for `tune`, `audit --folds`, `--auto` and `--sensitivity`].

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cmrm_data::preprocess::MissingCells;
-use cmrm_fit::FitConfig;
+use cmrm_fit::{FitConfig, TransitionSetting};
 use cmrm_run::names::SETTINGS;
 
 use crate::args::{FitArgs, ModelArgs, ReadArgs};
@@ -72,6 +72,9 @@ fn apply(config: &mut FitConfig, read: &ReadArgs, model: &ModelArgs) {
         (config.epochs, config.steps) = (model.epochs, model.steps);
     }
     set_optional!(config, model, model, lambda, alpha, temperature, start, optimiser, l2, keep, patience);
+    if let Some(file) = &model.transition {
+        config.transition = Some(TransitionSetting::File(file.clone()));
+    }
     config.hold_out_unlabelled |= model.hold_out_unlabelled;
     config.balance_classes |= model.balance_classes;
     if model.impute {

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Verb::Man(args) => verbs::shell::man(&args, &terminal),
         Verb::Audit(args) => verbs::audit::run(&args, &terminal),
         Verb::Clean(args) => verbs::clean::run(&args, &terminal),
+        Verb::Methods => verbs::methods::run(&terminal),
         Verb::Noise(args) => verbs::noise::run(&args, &terminal),
         #[cfg(feature = "embed")]
         Verb::Embed(args) => verbs::embed::run(&args, &terminal),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use cmrm_data::Table;
 use cmrm_data::read::files_of;
 use cmrm_datasets::Cache;
-use cmrm_fit::FitConfig;
+use cmrm_fit::{FitConfig, TransitionSetting};
 use cmrm_run::RunDir;
 use cmrm_run::names::{CHECKPOINTS, is_own};
 
@@ -93,6 +93,10 @@ impl Outputs {
     pub fn reads_settings(self, config: &FitConfig, file: Option<&Path>, cache: Option<&Path>) -> Self {
         let outputs = self.reads_data(&config.data, config.labels.as_deref(), cache);
         let outputs = file.into_iter().fold(outputs, |outputs, file| outputs.reads("the settings file itself", file));
+        let outputs = match &config.transition {
+            Some(TransitionSetting::File(file)) => outputs.reads("the transition matrix itself", file),
+            _ => outputs,
+        };
         match &config.test {
             Some(test) => outputs.reads_data(test, None, cache),
             None => outputs,

@@ -43,6 +43,22 @@ pub fn stop_at_interrupt() -> Stop {
     INTERRUPTED.clone()
 }
 
+/// Finds the transition matrix where one is needed: `wanted` says so, or else the configured method does.
+pub fn decide_transition(fit: &mut Fit, wanted: bool, terminal: &Terminal) -> Done<()> {
+    let estimates = fit.config().transition.is_none() && (wanted || fit.config().loss.needs_transition());
+    if estimates {
+        terminal.say("estimating the transition matrix from the labels …");
+    }
+    watch_interrupts();
+    let mut steps = Steps::new(terminal);
+    let found = if wanted { fit.estimate_transition(&mut steps) } else { fit.decide_transition(&mut steps) };
+    steps.finish();
+    if interrupted() {
+        return Err(Failure::interrupted("interrupted while estimating the transition matrix; nothing was trained"));
+    }
+    Ok(found?)
+}
+
 /// Lets the rows decide the penalty of a linear model where none is given, before anything is trained.
 pub fn decide_penalty(fit: &mut Fit, terminal: &Terminal) -> Done<()> {
     if fit.config().l2().is_some() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cmrm_data::Fingerprint;
-use cmrm_fit::{FitConfig, Prepared, auto_candidates};
+use cmrm_fit::{FitConfig, Prepared, TransitionSetting, auto_candidates};
 use cmrm_run::RunDir;
 use cmrm_run::names::{BEST, DATA_STAMP, SEARCH, SETTINGS, SUMMARY};
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,12 @@ pub fn begun(args: &FitArgs, wanted: Begun) -> Result<Option<(RunDir, FitConfig)
 pub fn agree(run: &RunDir, own: &FitConfig, asked: FitConfig, args: &FitArgs, begun: Begun) -> Result<FitConfig> {
     // What the settings leave open is what the run decided when it began.
     let (own, asked) = (&own.resolved(), asked.resolved());
-    let asked = FitConfig { l2: asked.l2.or(own.l2), ..asked };
+    // The file of a transition matrix was read then.
+    let transition = match (&asked.transition, &own.transition) {
+        (None, _) | (Some(TransitionSetting::File(_)), Some(TransitionSetting::Given(_))) => own.transition.clone(),
+        (given, _) => given.clone(),
+    };
+    let asked = FitConfig { l2: asked.l2.or(own.l2), transition, ..asked };
     let finished = begun.is_finished(run);
     let places = |from: &FitConfig, to: &FitConfig| FitConfig {
         data: from.data.clone(),

@@ -10,15 +10,20 @@ use crate::config::FitConfig;
 pub fn arms(config: &FitConfig) -> Vec<Arm> {
     let mut arms = Vec::new();
     if config.base {
-        arms.push(Arm::base(config.loss));
+        arms.push(base_arm(config));
     }
     arms.push(envelope_arm(config, config.preset.name(), config.envelope()));
     arms
 }
 
+/// The base loss alone.
+pub fn base_arm(config: &FitConfig) -> Arm {
+    Arm::base(config.loss).with_transition(config.transition_matrix())
+}
+
 /// The base loss inside an envelope of the run's form: one threshold, or one for each of two classes.
 pub fn envelope_arm(config: &FitConfig, name: &str, envelope: EnvelopeConfig) -> Arm {
-    let arm = Arm::envelope(name, config.loss, envelope);
+    let arm = Arm::envelope(name, config.loss, envelope).with_transition(config.transition_matrix());
     if !config.class_conditional {
         return arm;
     }

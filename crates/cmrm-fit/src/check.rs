@@ -28,6 +28,7 @@ impl FitConfig {
             ("fade", self.fade.is_some()),
             ("class-conditional", self.class_conditional),
             ("loss", self.loss != usual.loss),
+            ("transition", self.transition.is_some()),
             ("hidden", self.hidden != usual.hidden),
             ("dropout", self.dropout != usual.dropout),
             ("optimiser", self.optimiser.is_some()),
@@ -140,6 +141,12 @@ impl FitConfig {
                  trains; set the optimiser to adam, or choose another loss",
             ));
         }
+        if self.optimiser() == OptimiserKind::Lbfgs && matches!(self.loss, LossConfig::BootstrapSoft { .. }) {
+            return Err(Error::refused(
+                "the loss bootstrap-soft is not supported by L-BFGS, which needs a fixed objective: its target moves with the model; set \
+                 the optimiser to adam, or choose another loss",
+            ));
+        }
         self.envelope().validate()?;
         self.train_config().validate()?;
         Ok(())
@@ -147,6 +154,12 @@ impl FitConfig {
 
     /// A word on settings that work, but hardly ever well or not as they may be meant.
     pub fn advice(&self) -> Option<String> {
+        if self.transition.is_some() && !self.loss.needs_transition() {
+            return Some(format!(
+                "the method {} reads no transition matrix, and ignores the one that is given",
+                self.loss.name()
+            ));
+        }
         if self.optimiser() != OptimiserKind::Lbfgs {
             return None;
         }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::kinds::{Keep, LearnerKind, ModelKind, OptimiserKind, RowOrder};
+use crate::transition::TransitionSetting;
 
 /// Everything that decides the result of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -151,8 +152,12 @@ pub struct FitConfig {
     pub patience: Option<usize>,
     /// Seed of splits, noise, weights and order.
     pub seed: u64,
-    /// Base loss.
+    /// Base loss: the method.
+    #[serde(alias = "method")]
     pub loss: LossConfig,
+    /// How the classes are observed, for a method that needs to know; estimated if absent ([`crate::Fit::decide_transition`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transition: Option<TransitionSetting>,
     /// How the envelope withdraws where few labels are in doubt, over the preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fade: Option<Fade>,
@@ -214,6 +219,7 @@ impl Default for FitConfig {
             patience: None,
             seed: 0,
             loss: LossConfig::CrossEntropy,
+            transition: None,
             fade: None,
             schedule: None,
             preprocess: PreprocessOptions::default(),

@@ -9,7 +9,7 @@ use cmrm_train::train::{Arm, Observer};
 use cmrm_train::tune::{Folds, rows_by_class};
 use rayon::prelude::*;
 
-use crate::arms::arms;
+use crate::arms::{arms, base_arm};
 use crate::config::FitConfig;
 use crate::defaults::ENOUGH_TO_CHOOSE;
 use crate::error::{Error, Result};
@@ -67,7 +67,7 @@ impl<'a> CrossFit<'a> {
         let folds = Folds::deal(labels, classes.len(), folds, config.seed)?;
         let arm = match arms(config).pop() {
             Some(arm) if envelope => arm,
-            _ => Arm::base(config.loss),
+            _ => base_arm(config),
         };
         Ok(CrossFit { config, loaded, arm, folds, labelled })
     }
@@ -123,14 +123,14 @@ impl<'a> CrossFit<'a> {
         let all = Part { data, weights: None, clean: None };
         let rows = Prepared::split(self.loaded.name.clone(), preprocess, all, split)?;
         let fit = Fit { arms: vec![self.arm.clone()], ..Fit::of(self.config.clone(), rows) };
-        // The rows outside the fold decide the penalty, as if the fold did not exist.
+        // The rows outside the fold decide the penalty and the noise, as if the fold did not exist.
         let outcome = fit.run_training(&mut *observer.training())?;
         observer.fold(fold);
         let Some((held_out, _)) = &outcome.rows.test else { return Ok(Vec::new()) };
         // Of observed labels: an audit looks for what they owe to noise.
-        let model = &outcome.envelope_arm()?.model;
-        let found = model.observed_probabilities(held_out.x()?, &Stop::default())?;
-        let width = model.classes();
+        let arm = outcome.envelope_arm()?;
+        let found = outcome.observed_probabilities(arm, held_out.x()?, &Stop::default())?;
+        let width = arm.model.classes();
         let mut probabilities = probabilities.lock().unwrap_or_else(PoisonError::into_inner);
         for (found, row) in found.chunks_exact(width).zip(held) {
             probabilities[row * width..(row + 1) * width].copy_from_slice(found);

@@ -196,10 +196,12 @@ impl FitConfig {
         }
     }
 
-    /// The hinge has kinks, which L-BFGS cannot pass, and ELR's targets move; a linear model with another optimiser is
-    /// trained in passes.
+    /// The hinge and hard bootstrapping have kinks, which L-BFGS cannot pass, and the targets of ELR and soft bootstrapping move; a
+    /// linear model with another optimiser is trained in passes.
     fn defaults(&self) -> Defaults {
-        let fixed_and_smooth = !matches!(self.loss, LossConfig::Hinge | LossConfig::Elr { .. });
+        let has_kinks = matches!(self.loss, LossConfig::Hinge | LossConfig::BootstrapHard { .. });
+        let moves = matches!(self.loss, LossConfig::Elr { .. } | LossConfig::BootstrapSoft { .. });
+        let fixed_and_smooth = !has_kinks && !moves;
         let smooth = self.model() == ModelKind::Linear && fixed_and_smooth;
         match self.optimiser {
             None | Some(OptimiserKind::Lbfgs) if smooth => TO_THE_OPTIMUM,

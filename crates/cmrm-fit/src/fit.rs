@@ -24,7 +24,7 @@ use crate::progress::OfObserver;
 /// so that the same rows, seed and settings give the same bits in each.
 ///
 /// [`Fit::run`] does it all. To do something in between, such as restoring a checkpoint, call its parts:
-/// [`Fit::check_memory`], [`Fit::decide_penalty`], [`Fit::trainer`], [`Fit::finish`].
+/// [`Fit::check_memory`], [`Fit::decide_transition`], [`Fit::decide_penalty`], [`Fit::trainer`], [`Fit::finish`].
 #[derive(Debug, Clone)]
 pub struct Fit {
     pub(crate) config: FitConfig,
@@ -190,6 +190,7 @@ impl Fit {
             return self.run_vote(&mut OfObserver(observer));
         }
         self.check_memory()?;
+        self.decide_transition(&mut OfObserver(observer))?;
         self.decide_penalty(&observer.stop().unwrap_or_default())?;
         let mut trainer = self.trainer()?;
         trainer.run(observer)?;

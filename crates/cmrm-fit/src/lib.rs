@@ -59,6 +59,7 @@ mod space;
 mod split;
 mod summarise;
 mod temperature;
+mod transition;
 mod warnings;
 
 pub use arms::arms;
@@ -81,3 +82,4 @@ pub use search::{choose, search, settings};
 pub use self_check::Audited;
 pub use space::{Candidate, Space, auto_candidates};
 pub use split::Split;
+pub use transition::TransitionSetting;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cmrm::Matrix;
+use cmrm::{Matrix, Rows};
 use cmrm_data::{Dataset, Fingerprint};
 use cmrm_run::names::MARGINS;
 use cmrm_run::summary::{Labels, MemberSummary};
@@ -88,6 +88,21 @@ impl FitOutcome {
         self.base_arm().map_or_else(|| self.envelope_arm(), Ok)
     }
 
+    /// What an arm says of the observed labels of rows. A model that was trained with a transition matrix speaks of true classes, and the
+    /// matrix says how they are observed.
+    pub fn observed_probabilities<'x>(
+        &self,
+        arm: &FittedArm,
+        x: impl Into<Rows<'x, f32>>,
+        stop: &Stop,
+    ) -> Result<Vec<f32>> {
+        let said = arm.model.observed_probabilities(x, stop)?;
+        match self.config.transition_matrix() {
+            Some(transition) => Ok(transition.observed_probabilities(Matrix::new(&said, transition.classes())?)?),
+            None => Ok(said),
+        }
+    }
+
     /// The noise as single models tell it of the validation rows, where there are enough of them and they are told better than by
     /// chance.
     pub(crate) fn noise_of_validation_rows(&self) -> Result<Option<Noise>> {
@@ -95,7 +110,7 @@ impl FitOutcome {
         if held.is_empty() || self.config.is_vote() {
             return Ok(None);
         }
-        let observed = self.telling_arm()?.model.observed_probabilities(held.x()?, &Stop::default())?;
+        let observed = self.observed_probabilities(self.telling_arm()?, held.x()?, &Stop::default())?;
         let classes = held.classes.len();
         let balance = Balance::of(&self.rows.train.data.labels, classes, self.config.balance_classes);
         Noise::estimate(Matrix::new(&observed, classes)?, &held.labels, balance)
@@ -110,7 +125,7 @@ impl FitOutcome {
                 let (held, classes) = (&validation.data, validation.data.classes.len());
                 let clean = match &self.noise {
                     Some(noise) => {
-                        let observed = self.telling_arm()?.model.observed_probabilities(held.x()?, stop)?;
+                        let observed = self.observed_probabilities(self.telling_arm()?, held.x()?, stop)?;
                         Some(noise.posteriors_of(Matrix::new(&observed, classes)?, &held.labels)?)
                     }
                     None => None,

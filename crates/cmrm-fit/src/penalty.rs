@@ -7,6 +7,7 @@ use cmrm_train::train::{Arm, Examples, Method, Observer, Selection, TrainConfig,
 use cmrm_train::tune::Folds;
 use cmrm_train::vote::{Calibration, brier_score};
 
+use crate::arms::base_arm;
 use crate::config::FitConfig;
 use crate::error::Result;
 
@@ -71,7 +72,7 @@ impl Search {
             |at| Fold { train: Part::gather(&whole, &drawn.training(at)), held: Part::gather(&whole, &drawn.held(at)) };
         let method = Method::FullBatch(config.lbfgs_to_compare(whole.x));
         let train = TrainConfig { method, selection: Selection::Last, ..config.train_config() };
-        Ok(Search { train, arm: Arm::base(config.loss), folds: (0..FOLDS).map(fold).collect(), classes })
+        Ok(Search { train, arm: base_arm(config), folds: (0..FOLDS).map(fold).collect(), classes })
     }
 
     fn best(&self, observer: &mut dyn Observer<f32>) -> Result<f64> {

@@ -9,7 +9,7 @@ use cmrm_run::judge::LEVEL;
 use cmrm_train::Stop;
 use cmrm_train::train::{Arm, Observer};
 
-use crate::arms::envelope_arm;
+use crate::arms::{base_arm, envelope_arm};
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::outcome::{FitOutcome, FittedArm};
@@ -32,7 +32,7 @@ impl FitOutcome {
             let envelope = EnvelopeConfig { lambda, ..own };
             // Without a weight the envelope is the base loss, unless the run's own filter acts without one.
             let is_base = lambda == 0.0 && !(own.lambda == 0.0 && own.filter_base);
-            let arm = if is_base { Arm::base(config.loss) } else { envelope_arm(config, "", envelope) };
+            let arm = if is_base { base_arm(config) } else { envelope_arm(config, "", envelope) };
             arms.push(Arm { name: format!("lambda {lambda}"), ..arm });
         }
         let fit = Fit { config: config.clone(), arms, rows: self.rows.clone() };

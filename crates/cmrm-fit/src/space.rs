@@ -43,6 +43,9 @@ pub struct Candidate {
 
 impl Candidate {
     fn new(config: FitConfig, name: String, keep: bool) -> Result<Self> {
+        // Other losses of the search may need it.
+        let transition = config.transition.clone().filter(|_| config.loss.needs_transition());
+        let config = FitConfig { transition, ..config };
         // The rows that a fit would choose the epoch by are those that the search scores on: it takes the last epochs.
         let train = TrainConfig { selection: Selection::Last, ..config.train_config() };
         if config.patience.is_some() {
@@ -57,6 +60,7 @@ impl Candidate {
             (0.0, false) => Arm::base(config.loss),
             _ => Arm::envelope("", config.loss, envelope),
         };
+        let arm = arm.with_transition(config.transition_matrix());
         Ok(Candidate { config, setting: Setting { name, train, arm, keep } })
     }
 }

@@ -8,11 +8,12 @@ use cmrm_run::compare::compare;
 use cmrm_run::corrected::{Corrected, risk_coverage};
 use cmrm_run::judge::{LEVEL, mean_interval, measure};
 use cmrm_run::summary::{ArmSummary, DataSummary, FitSummary, Labels, SCHEMA, SetSummary};
-use cmrm_run::{CalibratedFor, Calibration, RunInfo, Suspects};
+use cmrm_run::{CalibratedFor, Calibration, RunInfo, Suspects, TransitionSummary};
 use cmrm_train::Stop;
 
 use crate::error::Result;
 use crate::outcome::{FitOutcome, FittedArm};
+use crate::transition::TransitionSetting;
 
 impl FitOutcome {
     /// Judges the arms and sums the fit up. `run` is where it is kept.
@@ -80,6 +81,10 @@ impl FitOutcome {
             members: self.members.clone(),
             difference,
             noise: self.noise.as_ref().map(|noise| (&noise.estimate.likeliest).into()),
+            transition: config.transition_matrix().map(|transition| {
+                let estimated = matches!(config.transition, Some(TransitionSetting::Estimated(_)));
+                TransitionSummary::new(transition, &train.classes, estimated)
+            }),
             suspects: Suspects::find(training_rows),
             warnings: self.warnings()?,
             seed: config.seed,
@@ -98,7 +103,7 @@ impl FitOutcome {
                 Said { by_labels: out_of_sample.clone(), true_classes: arm.as_of_new_rows(out_of_sample, classes)? }
             }
             (Labels::Observed | Labels::ObservedValidation, _) => Said {
-                by_labels: arm.model.observed_probabilities(test.x()?, &stop)?,
+                by_labels: self.observed_probabilities(arm, test.x()?, &stop)?,
                 true_classes: arm.model.probabilities(test.x()?, &stop)?,
             },
             _ => {

@@ -14,7 +14,7 @@ const WIDTH: usize = 4;
 fn rare_class() -> Loaded {
     let mut rng = Rng::new(3, 0);
     let (mut values, mut codes) = (Vec::new(), Vec::new());
-    for row in 0..1500 {
+    for row in 0..3000 {
         let rare = row % 5 == 0;
         values.extend((0..WIDTH).map(|_| (rng.normal() + if rare { 1.0 } else { 0.0 }) as f32));
         codes.push(u32::from(rare));
@@ -31,14 +31,14 @@ fn rare_class() -> Loaded {
 fn harmful(model: ModelKind) -> FitConfig {
     FitConfig {
         model: Some(model),
-        alpha: Some(0.5),
+        alpha: Some(0.85),
         temperature: Some(0.02),
         scope: Some(Scope::Batch),
         ceiling: Some(1.0),
         scale: Some(Scale::Fixed),
         fade: Some(Fade { margin: 1.0, share: 0.01 }),
-        start: Some(0.0),
-        epochs: Some(20),
+        start: Some(0.1),
+        epochs: Some(if model == ModelKind::Mlp { 20 } else { 200 }),
         ..FitConfig::default()
     }
 }

@@ -24,6 +24,7 @@ mod rows;
 mod seal;
 pub mod summary;
 mod suspects;
+mod transition;
 
 pub use calibration::{CalibratedFor, Calibration};
 pub use cards::{Cards, FEW_COLUMNS, MANY_COLUMNS, PICTURE_BYTES, REVIEW_BYTES, REVIEWED, SUSPECTS, fitting};
@@ -39,6 +40,7 @@ pub use model::{Arm, JudgedLabel, Model, Predictions, SetOptions, Wanted};
 pub use report::{ReportParts, epoch, report};
 pub use rows::{TrainingRows, WRONG_PROBABILITY};
 pub use suspects::{Expected, Suspect, Suspects, most_likely_wrong, no_better_than_chance};
+pub use transition::TransitionSummary;
 
 /// Name of the arm without an envelope.
 pub const BASE: &str = "base";

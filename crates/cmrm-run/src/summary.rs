@@ -12,6 +12,7 @@ use crate::BASE;
 use crate::compare::Difference;
 use crate::judge::Measured;
 use crate::suspects::Suspects;
+use crate::transition::TransitionSummary;
 
 /// Which labels the arms were judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +72,9 @@ pub struct FitSummary {
     /// How many labels are wrong, where that was estimated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseSummary>,
+    /// The transition matrix, where the method needs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transition: Option<TransitionSummary>,
     /// The labels that look wrong.
     pub suspects: Suspects,
     /// What should make the user look twice, one sentence each.
@@ -237,6 +241,9 @@ impl FitSummary {
         }
         self.write_table(out, style);
         self.write_members(out, style);
+        if let Some(transition) = &self.transition {
+            transition.write(out, style);
+        }
         if let Some(difference) = &self.difference {
             let _ = writeln!(out, "\n{}", difference_in_words(difference));
         }

@@ -86,9 +86,8 @@ fn svm_cosine_and_binary_envelope_learn() {
     let sgd = OptimiserConfig::Sgd(SgdConfig { momentum: 0.9, ..SgdConfig::default() });
     let binary = |name: &str, config: BinaryConfig| Arm {
         name: name.into(),
-        loss: CE,
         term: Term::Binary { config, start: Start::Fraction(0.5), fresh_optimiser: true },
-        seed: None,
+        ..Arm::base(CE)
     };
     let arms = vec![
         Arm::base(CE),
@@ -330,7 +329,7 @@ fn a_fork_is_the_training_that_switches_its_envelope_on_with_a_fresh_optimiser()
         start: Start::Epoch(start),
         fresh_optimiser: true,
     };
-    let arm = |start| Arm { name: "authors".into(), loss, term: term(start), seed: None };
+    let arm = |start| Arm { name: "authors".into(), term: term(start), ..Arm::base(loss) };
     let model = ModelConfig { init: Init::Uniform, ..ModelConfig::mlp(&[16, 16]) };
     let whole = train(adam(model.clone(), 12, None), vec![arm(7)], 2, &data);
 

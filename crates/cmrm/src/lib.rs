@@ -31,6 +31,7 @@ pub mod envelope;
 pub mod error;
 pub mod loss;
 pub mod matrix;
+pub mod methods;
 pub mod metric;
 pub mod noise;
 pub mod noise_model;

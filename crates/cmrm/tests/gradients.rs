@@ -5,7 +5,11 @@ mod naive;
 
 use cmrm::Matrix;
 use cmrm::envelope::{Batch, EnvelopeConfig, MarginKind, Normaliser, Objective, Preset, QuantileKind, Scratch, Start};
-use cmrm::loss::{CrossEntropy, Focal, Gce, Hinge, LabelSmoothing, Ldam, Logistic, Loss, LossConfig, Sce};
+use cmrm::loss::{
+    Apl, Backward, BootstrapHard, BootstrapSoft, Cores, CrossEntropy, Focal, Forward, Gce, Hinge, LabelSmoothing, Ldam,
+    Logistic, Loss, LossConfig, Sce,
+};
+use cmrm::noise_model::Transition;
 use naive::{Brier, Plain};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -163,6 +167,67 @@ proptest! {
     #[test]
     fn label_smoothing(sample in samples(2usize..5), epsilon in prop_oneof![Just(0.0), 0.01..0.99f64]) {
         sample.check(&LabelSmoothing::new(epsilon).unwrap(), &Plain::LabelSmoothing(epsilon))?;
+    }
+
+    #[test]
+    fn active_passive_loss(sample in samples(2usize..5), a in 0.0..2.0f64, b in 0.01..2.0f64) {
+        sample.check(&Apl::new(a, b).unwrap(), &Plain::Apl(a, b))?;
+    }
+
+    #[test]
+    fn confidence_regularised(
+        sample in samples(2usize..5),
+        beta in prop_oneof![Just(0.0), Just(1.0), 0.0..3.0f64],
+        counts in proptest::collection::vec(1.0..1000.0f64, 5),
+    ) {
+        let counts = counts[..sample.classes].to_vec();
+        sample.check(&Cores::new(beta, &counts).unwrap(), &Plain::Cores(beta, counts))?;
+    }
+
+    #[test]
+    fn hard_bootstrapping(sample in samples(2usize..5), beta in 0.05..1.0f64) {
+        let rows = || sample.scaled.chunks(sample.classes).zip(&sample.labels);
+        let gap = |(u, &y): (&[f64], &u32)| u[y as usize] - u[naive::rival(u, y as usize)];
+        prop_assume!(rows().all(|row| gap(row).abs() > CLEAR));
+        sample.check(&BootstrapHard::new(beta).unwrap(), &Plain::BootstrapHard(beta))?;
+    }
+
+    /// The target is held fixed, so differences of the value cannot tell: the base loss pulls β times as much as cross-entropy.
+    #[test]
+    fn soft_bootstrapping_pulls_like_cross_entropy(sample in samples(2usize..5), beta in 0.05..=1.0f64) {
+        let config = sample.config(MarginKind::Probability, QuantileKind::Conformal, Normaliser::Mean);
+        let envelope = config.validate().unwrap();
+        fn gradient<L: Loss<f64>>(sample: &Sample, objective: Objective<L>) -> (f64, Vec<f64>) {
+            let batch = Batch::new(Matrix::new(&sample.scaled, sample.classes).unwrap(), &sample.labels)
+                .with_row_weights(Some(&sample.row_weights));
+            let mut grad = vec![f64::NAN; sample.scaled.len()];
+            let outcome = objective.evaluate(&batch, &mut grad, &mut Scratch::default()).unwrap();
+            (outcome.base, grad)
+        }
+        let (value, found) = gradient(&sample, Objective::with_envelope(BootstrapSoft::new(beta).unwrap(), envelope));
+        let (base, of_base) = gradient(&sample, Objective::base(CrossEntropy));
+        let (_, of_both) = gradient(&sample, Objective::with_envelope(CrossEntropy, envelope));
+        for ((found, base), both) in found.iter().zip(of_base).zip(of_both) {
+            let expected = both - (1.0 - beta) * base;
+            prop_assert!((found - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{found} {expected}");
+        }
+        let rows = sample.scaled.chunks(sample.classes).zip(&sample.row_weights);
+        let entropy = |u: &[f64]| naive::softmax(u).iter().map(|s| -s * s.ln()).sum::<f64>();
+        let mean = rows.map(|(u, v)| v * entropy(u)).sum::<f64>() / sample.row_weights.iter().sum::<f64>();
+        let expected = beta * base + (1.0 - beta) * mean;
+        prop_assert!((value - expected).abs() < 1e-11 * (1.0 + expected.abs()), "{value} {expected}");
+    }
+
+    #[test]
+    fn forward_correction(sample in samples(2usize..5), numbers in proptest::collection::vec(0.01..1.0f64, 16)) {
+        let rows = naive::transition(sample.classes, &numbers);
+        sample.check(&Forward::new(&Transition::try_from(rows.clone()).unwrap()), &Plain::Forward(rows))?;
+    }
+
+    #[test]
+    fn backward_correction(sample in samples(2usize..5), numbers in proptest::collection::vec(0.01..1.0f64, 16)) {
+        let rows = naive::transition(sample.classes, &numbers);
+        sample.check(&Backward::new(Transition::try_from(rows.clone()).unwrap()), &Plain::Backward(rows))?;
     }
 
     #[test]

@@ -19,7 +19,11 @@ fn corrected_thresholds_are_those_of_the_reference() {
         labels: Vec<u32>,
         threshold: f64,
     }
-    let records: Vec<Record> = serde_json::from_str(include_str!("fixtures/corrected_sets.json")).unwrap();
+    #[derive(serde::Deserialize)]
+    struct File {
+        corrected_sets: Vec<Record>,
+    }
+    let File { corrected_sets: records } = serde_json::from_str(include_str!("fixtures/methods.json")).unwrap();
     assert!(!records.is_empty());
     for record in records {
         let classes = record.probabilities[0].len();

@@ -5,7 +5,8 @@ use cmrm::envelope::binary::{BinaryConfig, BinaryObjective, BinaryScratch};
 use cmrm::envelope::{
     Batch, EnvelopeConfig, MarginKind, Normaliser, Objective, Outcome, Preset, QuantileKind, Scale, Scope, Scratch,
 };
-use cmrm::loss::{BaseLoss, LossConfig};
+use cmrm::loss::{BaseLoss, LearnedTransition, LossConfig, VolMin};
+use cmrm::noise_model::Transition;
 use cmrm::{Error, Matrix, Result, Scalar};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -19,6 +20,10 @@ fn losses(classes: usize) -> Vec<(LossConfig, BaseLoss)> {
     configs.extend([(0.1, 1.0), (0.0, 1.0), (1.0, 0.0)].map(|(alpha, beta)| LossConfig::Sce { alpha, beta }));
     configs.extend([0.0, 1e-9, 0.1, 0.999].map(|epsilon| LossConfig::LabelSmoothing { epsilon }));
     configs.extend([0.0, 3.0].map(|lambda| LossConfig::Elr { lambda, beta: 0.7 }));
+    configs.extend([(1.0, 1.0), (0.0, 1.0), (10.0, 0.1), (1.0, 0.0)].map(|(a, b)| LossConfig::Apl { a, b }));
+    configs.extend([0.0, 1.0, 2.0].map(|beta| LossConfig::Cores { beta }));
+    configs.extend([0.2, 1.0].map(|beta| LossConfig::BootstrapSoft { beta }));
+    configs.extend([0.2, 1.0].map(|beta| LossConfig::BootstrapHard { beta }));
     configs.extend(
         [(0.5, 30.0), (0.0, 1.0), (1.0, 64.0), (0.06, 1000.0), (0.5, 1e-3)]
             .map(|(max_margin, scale)| LossConfig::Ldam { max_margin, scale }),
@@ -26,7 +31,24 @@ fn losses(classes: usize) -> Vec<(LossConfig, BaseLoss)> {
     if classes == 2 {
         configs.push(LossConfig::Logistic);
     }
-    configs.into_iter().map(|config| (config, config.validate(&counts).unwrap())).collect()
+    let plain = configs.into_iter().map(|config| (config, config.validate(&counts).unwrap()));
+    let corrected = transitions(classes).into_iter().flat_map(|transition| {
+        [LossConfig::Forward, LossConfig::Backward]
+            .map(|config| (config, config.validate_with(&counts, Some(&transition)).unwrap()))
+    });
+    plain.chain(corrected).collect()
+}
+
+/// No noise, noise of all classes alike, and every class taken for the next one alone, so that the other entries are zero.
+fn transitions(classes: usize) -> [Transition; 3] {
+    let next = |at: usize| match (at % classes + classes - at / classes) % classes {
+        0 => 0.7,
+        1 => 0.3,
+        _ => 0.0,
+    };
+    let next: Vec<f64> = (0..classes * classes).map(next).collect();
+    let uniform = |rate| Transition::uniform(classes, rate).unwrap();
+    [uniform(0.0), uniform(0.3), Transition::new(Matrix::new(&next, classes).unwrap()).unwrap()]
 }
 
 fn envelopes() -> Vec<EnvelopeConfig> {
@@ -286,6 +308,17 @@ fn shapes_that_no_loss_can_use_are_refused() {
     let ldam = LossConfig::Ldam { max_margin: 0.5, scale: 30.0 }.validate(&[1.0, 2.0]).unwrap();
     let error = evaluate(&ldam, None, 3, &[1.0, 2.0, 3.0], &[0], None).unwrap_err();
     assert_eq!(error, Error::Shape { what: "class counts of LDAM against classes", expected: 3, found: 2 });
+    let cores = LossConfig::Cores { beta: 1.0 }.validate(&[1.0, 2.0]).unwrap();
+    let error = evaluate(&cores, None, 3, &[1.0, 2.0, 3.0], &[0], None).unwrap_err();
+    assert_eq!(error, Error::Shape { what: "class counts of cores against classes", expected: 3, found: 2 });
+    for config in [LossConfig::Forward, LossConfig::Backward] {
+        let loss = config.validate_with(&[], Some(&Transition::uniform(2, 0.1).unwrap())).unwrap();
+        let error = evaluate(&loss, None, 3, &[1.0, 2.0, 3.0], &[0], None).unwrap_err();
+        let what = "classes of the transition matrix against classes";
+        assert_eq!(error, Error::Shape { what, expected: 3, found: 2 });
+        let error = config.validate(&[1.0, 2.0]).unwrap_err().to_string();
+        assert_eq!(error, format!("transition matrix: the loss {} needs one; none was given", config.name()));
+    }
 
     let objective = Objective::base(cross_entropy());
     let logits = [1.0, 2.0, 3.0, 4.0];
@@ -316,6 +349,14 @@ fn parameters_outside_their_range_are_refused() {
         assert!(LossConfig::LabelSmoothing { epsilon: bad }.validate(&[]).is_err());
         assert!(LossConfig::Elr { lambda: bad, beta: 0.7 }.validate(&[]).is_err());
         assert!(LossConfig::Elr { lambda: 3.0, beta: bad }.validate(&[]).is_err());
+        assert!(LossConfig::Apl { a: bad, b: 1.0 }.validate(&[]).is_err());
+        assert!(LossConfig::Apl { a: 1.0, b: bad }.validate(&[]).is_err());
+        assert!(LossConfig::Cores { beta: bad }.validate(&[1.0]).is_err());
+        assert!(LossConfig::Cores { beta: 1.0 }.validate(&[1.0, bad]).is_err());
+        assert!(LossConfig::BootstrapSoft { beta: bad }.validate(&[]).is_err());
+        assert!(LossConfig::BootstrapHard { beta: bad }.validate(&[]).is_err());
+        assert!(VolMin::new(bad, Transition::uniform(2, 0.1).unwrap()).is_err());
+        assert!(LearnedTransition::new(3, bad).is_err());
         assert!(LossConfig::Ldam { max_margin: bad, scale: 30.0 }.validate(&[1.0]).is_err());
         assert!(LossConfig::Ldam { max_margin: 0.5, scale: bad }.validate(&[1.0]).is_err());
         assert!(LossConfig::Ldam { max_margin: 0.5, scale: 30.0 }.validate(&[1.0, bad]).is_err());
@@ -323,6 +364,13 @@ fn parameters_outside_their_range_are_refused() {
     assert!(LossConfig::Gce { q: 0.0 }.validate(&[]).is_err());
     assert!(LossConfig::Sce { alpha: 0.0, beta: 0.0 }.validate(&[]).is_err());
     assert!(LossConfig::LabelSmoothing { epsilon: 1.0 }.validate(&[]).is_err());
+    assert!(LossConfig::Apl { a: 0.0, b: 0.0 }.validate(&[]).is_err());
+    assert!(LossConfig::BootstrapSoft { beta: 0.0 }.validate(&[]).is_err());
+    assert!(LossConfig::BootstrapHard { beta: 1.1 }.validate(&[]).is_err());
+    assert!(
+        LossConfig::Cores { beta: 1.0 }.validate(&[0.0, 0.0]).is_err()
+            && LossConfig::Cores { beta: 1.0 }.validate(&[]).is_err()
+    );
     assert!(LossConfig::Ldam { max_margin: 0.5, scale: 30.0 }.validate(&[]).is_err());
     let error = LossConfig::Ldam { max_margin: 1.0, scale: 65.0 }.validate(&[1.0]).unwrap_err().to_string();
     assert_eq!(error, "scale · max_margin = 65 is out of range: expected at most 64");

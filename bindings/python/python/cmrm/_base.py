@@ -135,6 +135,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         self.trained_on_ = seen.pop("trained_on")
         self.out_of_sample_ = seen.pop("out_of_sample", None)
         self.noise_ = seen.pop("noise", None)
+        transition = seen.pop("transition", None)
+        self.transition_ = None if transition is None else np.array(transition)
         self.wrong_probability_ = seen.pop("wrong_probability", None)
         self.members_ = seen.pop("members", [])
         understood = seen.pop("columns", None)

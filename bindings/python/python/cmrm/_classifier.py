@@ -41,8 +41,10 @@ class CMRMClassifier(FittedClassifier):
         Those are trained again with less weight on rows whose label looks wrong, and first and second copies vote together.
         ``forest``, ``boosting`` and ``kernel`` do the same with a single family
     hidden : widths of the hidden layers of ``mlp``
-    loss : base loss: ``cross-entropy``, ``focal``, ``gce``, ``sce``, ``label-smoothing``, ``elr``, ``ldam``, ``hinge`` or
-        ``logistic``, optionally with its parameter, as in ``gce:0.5``
+    loss : the method, which is the base loss: a name that ``cmrm methods`` lists, such as ``cross-entropy``, ``gce``, ``elr``, ``forward``
+        or ``hinge``, optionally with its parameter, as in ``gce:0.5``
+    transition : transition matrix for the losses ``forward`` and ``backward``, in the order of ``classes_``: entry ``[i][j]`` is the
+        probability that a row of class i is observed as j. None estimates it (``transition_``)
     preset : settings of the envelope: ``robust``, ``paper`` or ``authors``
     lam, alpha, temperature, start : weight of the envelope (0 turns it off), share of margins below the threshold,
         width of the filter, and share of the epochs before it starts (``lbfgs`` starts it earlier once the base loss
@@ -102,6 +104,7 @@ class CMRMClassifier(FittedClassifier):
     trained_on_ : for each row, whether it was used for training; the others were held out for validation
     out_of_sample_ : class probabilities of all rows by models that have not seen them, for :func:`cmrm.audit` and your own
         checks, of ``auto``, ``forest``, ``boosting`` and ``kernel``; None for other models
+    transition_ : the transition matrix of the losses ``forward`` and ``backward``, as it was given or estimated; None for other losses
     members_ : what each learner of these votes is worth, a dictionary each: ``name``, ``share`` of the vote, and
         ``accuracy`` and ``brier`` score by observed labels of rows that it had not seen; empty for other models
     columns_ : what was made of the columns of a table, a dictionary for each of the first hundred: ``name``, ``kind``, ``missing``
@@ -129,6 +132,7 @@ class CMRMClassifier(FittedClassifier):
         model=None,
         hidden=(128, 64),
         loss="cross-entropy",
+        transition=None,
         preset="robust",
         lam=None,
         alpha=None,
@@ -166,6 +170,7 @@ class CMRMClassifier(FittedClassifier):
         self.model = model
         self.hidden = hidden
         self.loss = loss
+        self.transition = transition
         self.preset = preset
         self.lam = lam
         self.alpha = alpha

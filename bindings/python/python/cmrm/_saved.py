@@ -36,7 +36,8 @@ def load(run: str | os.PathLike[str]) -> CMRMClassifier:
     from ._classifier import CMRMClassifier
 
     fitted, known = _native.open_run(os.fspath(run))
-    model = CMRMClassifier(**parameters(json.loads(known["config"]), known["loss"]))
+    config = json.loads(known["config"])
+    model = CMRMClassifier(**parameters(config, known["loss"]))
     model.classes_ = _labels(known["classes"], known["label_type"])
     model.n_features_in_ = known["width"]
     if known["names"] is not None:
@@ -47,6 +48,7 @@ def load(run: str | os.PathLike[str]) -> CMRMClassifier:
         "wrong_probability": known.get("wrong_probability"),
         "members": json.loads(known["members"]),
         "noise": _noise(known["noise"]),
+        "transition": _transition(config),
         "columns": known["columns"],
         "trained_on": None,
     }
@@ -89,6 +91,11 @@ def _labels(names: list[str], kind: str | None) -> np.ndarray:
         raise ValueError(
             f"run.json: the classes {names[:5]} are not labels of type {kind}; save the model again, or copy the folder again"
         ) from None
+
+
+def _transition(config: dict[str, Any]) -> Any:
+    found = config.get("transition")
+    return found["estimated"] if isinstance(found, dict) else found
 
 
 def _noise(text: str | None) -> dict[str, Any] | None:

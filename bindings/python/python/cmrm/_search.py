@@ -58,6 +58,7 @@ class CMRMClassifierCV(FittedClassifier):
         model=None,
         hidden=(128, 64),
         loss="cross-entropy",
+        transition=None,
         preset="robust",
         lam=None,
         alpha=None,
@@ -101,6 +102,7 @@ class CMRMClassifierCV(FittedClassifier):
         self.model = model
         self.hidden = hidden
         self.loss = loss
+        self.transition = transition
         self.preset = preset
         self.lam = lam
         self.alpha = alpha

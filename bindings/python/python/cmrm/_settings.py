@@ -38,6 +38,7 @@ _KEYS: dict[str, tuple[str, str]] = {
     "budget": ("budget", "number or None"),
     "base": ("base", "boolean"),
     "row_order": ("row-order", "text"),
+    "transition": ("transition", "matrix or None"),
 }
 
 # Step by step, as a schedule of the settings does not by itself.
@@ -71,6 +72,9 @@ def parameters(config: dict[str, Any], loss: str) -> dict[str, Any]:
     # The command takes rows as they come.
     found.setdefault("row_order", "given")
     found["hidden"] = tuple(config["hidden"])
+    if isinstance(found.get("transition"), dict):
+        # Estimated, and so again by another fit.
+        found["transition"] = None
     found["loss"] = loss
     found["random_state"] = config["seed"]
     schedules = [name for name, schedule in _SCHEDULES.items() if schedule == config.get("schedule")]
@@ -111,6 +115,11 @@ def _checked(name: str, value: Any, kind: str) -> Any:
     if wanted == "whole numbers" and not isinstance(value, (str, bytes)):
         try:
             return [_checked(name, one, "whole number") for one in value]
+        except TypeError:
+            pass
+    if wanted == "matrix" and not isinstance(value, (str, bytes)):
+        try:
+            return [[_checked(name, float(number), "number") for number in row] for row in value]
         except TypeError:
             pass
     raise TypeError(f"{name}: expected a {kind}, found {value!r}")

@@ -13,7 +13,7 @@ Z, Y = torch.zeros(4, 3), torch.tensor([0, 1, 2, 0])
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"base": "l2"}, "unknown loss 'l2': expected cross-entropy, focal"),
+        ({"base": "l2"}, "unknown loss 'l2': expected one of cross-entropy, gce"),
         ({"base": "focal:-1"}, r"gamma = -1 is out of range: expected a finite number, at least 0"),
         ({"base": "hinge:1"}, "the loss hinge takes no parameter"),
         ({"base": {"name": "gce", "Q": 1}}, "unknown field `Q`"),

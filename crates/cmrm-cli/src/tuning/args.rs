@@ -21,8 +21,8 @@ pub struct SpaceArgs {
     /// Widths of the soft filter [default: half, once and twice the preset's].
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     temperatures: Vec<f64>,
-    /// Base losses [default: the configured one; for cross-entropy also gce].
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    /// Methods, as `cmrm methods` lists them [default: the configured one; for cross-entropy also gce].
+    #[arg(long = "methods", visible_alias = "losses", value_delimiter = ',', value_name = "LIST", value_parser = crate::args::method)]
     losses: Vec<LossConfig>,
     /// Learning rates [default: the configured one].
     #[arg(long, value_delimiter = ',', value_name = "LIST")]

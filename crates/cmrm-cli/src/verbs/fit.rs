@@ -15,7 +15,9 @@ use crate::args::FitArgs;
 use crate::config;
 use crate::failure::{Failure, Result, in_read_file, in_stored};
 use crate::load::{load, names_data_set};
-use crate::progress::{Steps, Watch, decide_penalty, interrupted, stop_at_interrupt, watch_interrupts};
+use crate::progress::{
+    Steps, Watch, decide_penalty, decide_transition, interrupted, stop_at_interrupt, watch_interrupts,
+};
 use crate::resume::{self, Begun, DataStamp};
 use crate::sources::{STANDARD_INPUT, is_stream};
 use crate::terminal::Terminal;
@@ -69,6 +71,7 @@ pub fn run(args: FitArgs, terminal: &Terminal) -> Result<ExitCode> {
     }
     fit.check_memory()?;
     // A run that goes on has the settings that were found when it began.
+    decide_transition(&mut fit, false, terminal)?;
     decide_penalty(&mut fit, terminal)?;
     if args.auto && !args.resume {
         fit = search_first(fit, terminal)?;

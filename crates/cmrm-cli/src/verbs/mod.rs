@@ -8,6 +8,7 @@ pub mod embed;
 pub mod evaluate;
 pub mod export;
 pub mod fit;
+pub mod methods;
 pub mod noise;
 pub mod predict;
 pub mod report;

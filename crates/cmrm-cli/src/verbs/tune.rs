@@ -15,7 +15,7 @@ use crate::args::FitArgs;
 use crate::config;
 use crate::failure::{Failure, Result};
 use crate::load::{Loaded, load};
-use crate::progress::{decide_penalty, stop_at_interrupt, watch_interrupts};
+use crate::progress::{decide_penalty, decide_transition, stop_at_interrupt, watch_interrupts};
 use crate::resume::{self, Begun};
 use crate::terminal::Terminal;
 use crate::tuning::{Found, SpaceArgs, run_search};
@@ -112,6 +112,7 @@ pub fn run(args: TuneArgs, terminal: &Terminal) -> Result<ExitCode> {
     show_rows(fit.rows(), terminal);
     fit.check_memory()?;
     fit = fit.to_search()?;
+    decide_transition(&mut fit, info.space.losses.iter().any(|loss| loss.needs_transition()), terminal)?;
     decide_penalty(&mut fit, terminal)?;
     let (config, rows) = (fit.config(), fit.rows());
     let candidates = info.space.candidates(config)?;

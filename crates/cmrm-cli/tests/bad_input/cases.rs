@@ -54,6 +54,16 @@ cases! {
         "fit hole.csv --label churned", ["hole.csv", "row 60", "'age'", "missing", "--impute"];
     blank_label: "a blank label", |f| files::table(&f.join("blank.csv"), "30,free,4,\n"),
         "fit blank.csv --label churned", ["blank.csv", "row 60", "'churned'", "missing", "--hold-out-unlabelled"];
+    unlike_rows: "a transition matrix whose row does not sum to 1", |f| {
+            files::table(&f.join("good.csv"), "");
+            fs::write(f.join("T.csv"), ",no,yes\nno,0.9,0.2\nyes,0.3,0.7\n").unwrap();
+        }, "fit good.csv --label churned --method forward --transition T.csv", ["T.csv", "row 2", "'no'", "1.1", "sum to 1"];
+    unknown_class_of_a_matrix: "a transition matrix with a class that the data has not", |f| {
+            files::table(&f.join("good.csv"), "");
+            fs::write(f.join("T.csv"), ",no,yes\nno,0.9,0.1\nyse,0.3,0.7\n").unwrap();
+        }, "fit good.csv --label churned --method forward --transition T.csv", ["T.csv", "first column", "'yse'", "did you mean 'yes'?"];
+    unknown_method: "a method that there is none of", |f| files::table(&f.join("good.csv"), ""),
+        "fit good.csv --label churned --method forwrad", ["'forwrad'", "did you mean 'forward'?"];
     unknown_label: "a label in the test file that training never saw", |f| {
             files::table(&f.join("good.csv"), "");
             files::table(&f.join("test.csv"), "30,free,4,yse\n");

@@ -131,6 +131,11 @@ fn outputs_fit_their_schemas_and_nothing_else_does() {
     checked.check("search", &read(&at("found/search.json")));
     checked.check_lines("trials-line", &at("found/trials.jsonl"));
 
+    let corrected =
+        ["fit", "patients.csv", "--impute", "--model", "linear", "--method", "forward", "--out", "corrected"];
+    checked.check("fit", &run(&with(&corrected)));
+    checked.check("methods", &run(&["methods"]));
+
     let cache = ["--cache", "cache"];
     checked.check("data-list", &run(&[&["data", "list"], &cache[..]].concat()));
     checked.check("data-fetch", &run(&[&["data", "fetch", "digits"], &cache[..]].concat()));

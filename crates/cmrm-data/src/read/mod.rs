@@ -25,6 +25,7 @@ mod source;
 mod sparse;
 mod spool;
 mod stream;
+mod transition;
 mod workbook;
 
 pub use self::arrow::{ArrowChunks, ArrowFile};
@@ -44,6 +45,7 @@ pub use plain::read_text;
 pub use source::Source;
 pub use sparse::{read_matrix_market, read_svmlight};
 pub use stream::{Incoming, Usual, read_json_rows, read_stream};
+pub use transition::read_transition;
 
 pub(crate) use options::missing_columns;
 

@@ -20,7 +20,6 @@ pub struct TensorLoss {
 impl TensorLoss {
     /// Checks the parameters; `class_counts` are the observed counts (only LDAM reads them).
     pub fn new(config: LossConfig, class_counts: &[f64], device: Device) -> Result<Self> {
-        config.validate(class_counts)?;
         let offsets = match config {
             LossConfig::Ldam { max_margin, scale } => {
                 let roots: Vec<f64> = class_counts.iter().map(|&count| count.max(1.0).powf(-0.25)).collect();
@@ -40,7 +39,19 @@ impl TensorLoss {
                     config.name()
                 )));
             }
+            LossConfig::Apl { .. }
+            | LossConfig::Cores { .. }
+            | LossConfig::BootstrapSoft { .. }
+            | LossConfig::BootstrapHard { .. }
+            | LossConfig::Forward
+            | LossConfig::Backward => {
+                return Err(Error::settings(format!(
+                    "the loss '{}' is not there for images yet; use cross-entropy, focal, gce, sce, label-smoothing, elr or ldam",
+                    config.name()
+                )));
+            }
         };
+        config.validate(class_counts)?;
         Ok(TensorLoss { config, offsets })
     }
 

@@ -77,6 +77,7 @@ pub fn write_run(run: &RunDir, spec: &RunSpec, set: &ImageSet, training: &Traini
         members: Vec::new(),
         difference: None,
         noise: None,
+        transition: None,
         suspects: Suspects::find(&rows),
         warnings: Vec::new(),
         seed: spec.seed,

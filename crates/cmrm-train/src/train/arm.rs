@@ -5,6 +5,7 @@ use cmrm::envelope::binary::{BinaryConfig, BinaryEnvelope};
 use cmrm::envelope::{Envelope, EnvelopeConfig, RowMemory, RunningMargins, RunningTargets, Start};
 use cmrm::error::check_parameter;
 use cmrm::loss::{BaseLoss, Loss, LossConfig};
+use cmrm::noise_model::Transition;
 use serde::{Deserialize, Serialize};
 
 use super::evaluate::ArmScratch;
@@ -41,17 +42,27 @@ pub struct Arm {
     pub term: Term,
     /// Seed of the initial weights; the training's own if absent.
     pub seed: Option<u64>,
+    /// How classes are observed, for a loss that needs to know ([`LossConfig::needs_transition`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transition: Option<Transition>,
 }
 
 impl Arm {
     /// The base loss alone.
     pub fn base(loss: LossConfig) -> Self {
-        Arm { name: "base".into(), loss, term: Term::Base, seed: None }
+        Arm { name: "base".into(), loss, term: Term::Base, seed: None, transition: None }
     }
 
     /// The base loss inside an envelope.
     pub fn envelope(name: impl Into<String>, loss: LossConfig, config: EnvelopeConfig) -> Self {
-        Arm { name: name.into(), loss, term: Term::Envelope(config), seed: None }
+        Arm { name: name.into(), term: Term::Envelope(config), ..Arm::base(loss) }
+    }
+
+    /// The same for labels with this noise, if the loss needs to know it.
+    #[must_use]
+    pub fn with_transition(self, transition: Option<&Transition>) -> Self {
+        let transition = transition.filter(|_| self.loss.needs_transition()).cloned();
+        Arm { transition, ..self }
     }
 }
 
@@ -93,7 +104,7 @@ pub(crate) struct ArmState<T> {
 impl<T: Scalar> ArmState<T> {
     /// `sees_onset` says whether learning by heart can be told from held-back rows.
     pub fn new(arm: &Arm, class_counts: &[f64], rows: usize, epochs: usize, sees_onset: bool) -> Result<Self> {
-        let loss = arm.loss.validate(class_counts)?;
+        let loss = arm.loss.validate_with(class_counts, arm.transition.as_ref())?;
         let (term, start, fresh_optimiser) = match arm.term {
             Term::Base => (CheckedTerm::Base, Start::Epoch(0), false),
             Term::Envelope(config) => (CheckedTerm::Envelope(config.validate()?), config.start, config.fresh_optimiser),

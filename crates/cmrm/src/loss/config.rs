@@ -5,8 +5,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CrossEntropy, Elr, Focal, Gce, Hinge, LabelSmoothing, Ldam, Logistic, Loss, Row, RowLoss, Sce, WholeRow};
-use crate::error::Result;
+use super::{
+    Apl, Backward, BootstrapHard, BootstrapSoft, Cores, CrossEntropy, Elr, Focal, Forward, Gce, Hinge, LabelSmoothing,
+    Ldam, Logistic, Loss, Row, RowLoss, Sce, WholeRow,
+};
+use crate::error::{Error, Result};
+use crate::methods::Method;
+use crate::noise_model::Transition;
 use crate::scalar::Scalar;
 
 /// A base loss as written in a configuration file.
@@ -51,6 +56,38 @@ pub enum LossConfig {
         #[serde(default = "default_elr_beta")]
         beta: f64,
     },
+    /// Active–passive loss: normalised and reverse cross-entropy.
+    Apl {
+        /// Weight of the normalised cross-entropy.
+        #[serde(default = "default_apl_a")]
+        a: f64,
+        /// Weight of the reverse cross-entropy.
+        #[serde(default = "default_apl_b")]
+        b: f64,
+    },
+    /// Confidence-regularised cross-entropy.
+    Cores {
+        /// Weight β of the regularisation.
+        #[serde(default = "default_cores_beta")]
+        beta: f64,
+    },
+    /// Soft bootstrapping.
+    BootstrapSoft {
+        /// The label's share β of the target.
+        #[serde(default = "default_soft_beta")]
+        beta: f64,
+    },
+    /// Hard bootstrapping.
+    BootstrapHard {
+        /// The label's share β of the target.
+        #[serde(default = "default_hard_beta")]
+        beta: f64,
+    },
+    /// Forward correction by a transition matrix.
+    Forward,
+    /// Backward correction by a transition matrix; LNL is its name for two classes.
+    #[serde(alias = "lnl")]
+    Backward,
     /// Label-distribution-aware margin loss.
     Ldam {
         /// Largest class margin.
@@ -87,6 +124,21 @@ fn default_elr_lambda() -> f64 {
 fn default_elr_beta() -> f64 {
     Elr::DEFAULT_BETA
 }
+fn default_apl_a() -> f64 {
+    Apl::DEFAULT_A
+}
+fn default_apl_b() -> f64 {
+    Apl::DEFAULT_B
+}
+fn default_cores_beta() -> f64 {
+    Cores::DEFAULT_BETA
+}
+fn default_soft_beta() -> f64 {
+    BootstrapSoft::DEFAULT_BETA
+}
+fn default_hard_beta() -> f64 {
+    BootstrapHard::DEFAULT_BETA
+}
 fn default_max_margin() -> f64 {
     Ldam::DEFAULT_MAX_MARGIN
 }
@@ -95,8 +147,18 @@ fn default_scale() -> f64 {
 }
 
 impl LossConfig {
-    /// Checks the parameters; `class_counts` are the observed counts of the training labels (only LDAM reads them).
+    /// Checks the parameters; `class_counts` are the observed counts of the training labels (LDAM and CORES read them).
     pub fn validate(&self, class_counts: &[f64]) -> Result<BaseLoss> {
+        self.validate_with(class_counts, None)
+    }
+
+    /// The same for a loss that may need a transition matrix ([`LossConfig::needs_transition`]). Like the class counts it is a
+    /// matter of the data, not of the settings; a loss that does not read it is not disturbed by it.
+    pub fn validate_with(&self, class_counts: &[f64], transition: Option<&Transition>) -> Result<BaseLoss> {
+        let needed = || {
+            let reason = format!("the loss {} needs one; none was given", self.name());
+            transition.ok_or(Error::Invalid { what: "transition matrix", reason })
+        };
         Ok(match *self {
             LossConfig::CrossEntropy => BaseLoss::CrossEntropy(CrossEntropy),
             LossConfig::Focal { gamma } => BaseLoss::Focal(Focal::new(gamma)?),
@@ -104,10 +166,21 @@ impl LossConfig {
             LossConfig::Sce { alpha, beta } => BaseLoss::Sce(Sce::new(alpha, beta)?),
             LossConfig::LabelSmoothing { epsilon } => BaseLoss::LabelSmoothing(LabelSmoothing::new(epsilon)?),
             LossConfig::Elr { lambda, beta } => BaseLoss::Elr(Elr::new(lambda, beta)?),
+            LossConfig::Apl { a, b } => BaseLoss::Apl(Apl::new(a, b)?),
+            LossConfig::Cores { beta } => BaseLoss::Cores(Cores::new(beta, class_counts)?),
+            LossConfig::BootstrapSoft { beta } => BaseLoss::BootstrapSoft(BootstrapSoft::new(beta)?),
+            LossConfig::BootstrapHard { beta } => BaseLoss::BootstrapHard(BootstrapHard::new(beta)?),
+            LossConfig::Forward => BaseLoss::Forward(Forward::new(needed()?)),
+            LossConfig::Backward => BaseLoss::Backward(Backward::new(needed()?.clone())),
             LossConfig::Ldam { max_margin, scale } => BaseLoss::Ldam(Ldam::new(max_margin, scale, class_counts)?),
             LossConfig::Hinge => BaseLoss::Hinge(Hinge),
             LossConfig::Logistic => BaseLoss::Logistic(Logistic),
         })
+    }
+
+    /// Whether the loss is made for one kind of noise, which a transition matrix has to tell it.
+    pub fn needs_transition(&self) -> bool {
+        matches!(self, LossConfig::Forward | LossConfig::Backward)
     }
 
     /// The name in configuration files and on the command line.
@@ -119,6 +192,12 @@ impl LossConfig {
             LossConfig::Sce { .. } => "sce",
             LossConfig::LabelSmoothing { .. } => "label-smoothing",
             LossConfig::Elr { .. } => "elr",
+            LossConfig::Apl { .. } => "apl",
+            LossConfig::Cores { .. } => "cores",
+            LossConfig::BootstrapSoft { .. } => "bootstrap-soft",
+            LossConfig::BootstrapHard { .. } => "bootstrap-hard",
+            LossConfig::Forward => "forward",
+            LossConfig::Backward => "backward",
             LossConfig::Ldam { .. } => "ldam",
             LossConfig::Hinge => "hinge",
             LossConfig::Logistic => "logistic",
@@ -143,30 +222,39 @@ impl FromStr for LossConfig {
             "sce" => LossConfig::Sce { alpha: Sce::DEFAULT_ALPHA, beta: Sce::DEFAULT_BETA },
             "label-smoothing" => LossConfig::LabelSmoothing { epsilon: number(LabelSmoothing::DEFAULT_EPSILON)? },
             "elr" => LossConfig::Elr { lambda: number(Elr::DEFAULT_LAMBDA)?, beta: Elr::DEFAULT_BETA },
+            "apl" => LossConfig::Apl { a: Apl::DEFAULT_A, b: Apl::DEFAULT_B },
+            "cores" => LossConfig::Cores { beta: number(Cores::DEFAULT_BETA)? },
+            "bootstrap-soft" => LossConfig::BootstrapSoft { beta: number(BootstrapSoft::DEFAULT_BETA)? },
+            "bootstrap-hard" => LossConfig::BootstrapHard { beta: number(BootstrapHard::DEFAULT_BETA)? },
+            "forward" => LossConfig::Forward,
+            "backward" | "lnl" => LossConfig::Backward,
             "ldam" => LossConfig::Ldam { max_margin: number(Ldam::DEFAULT_MAX_MARGIN)?, scale: Ldam::DEFAULT_SCALE },
             "hinge" => LossConfig::Hinge,
             "logistic" => LossConfig::Logistic,
             _ => {
-                let known = "cross-entropy, focal, gce, sce, label-smoothing, elr, ldam, hinge or logistic";
-                return Err(format!("unknown loss '{name}': expected {known}"));
+                let known: Vec<&str> = Method::ALL.iter().map(|method| method.name).collect();
+                return Err(format!("unknown loss '{name}': expected one of {}", known.join(", ")));
             }
         };
-        if parameter.is_some() && matches!(loss, LossConfig::CrossEntropy | LossConfig::Hinge | LossConfig::Logistic) {
-            return Err(format!("the loss {name} takes no parameter"));
-        }
-        if parameter.is_some() && matches!(loss, LossConfig::Sce { .. }) {
-            return Err(format!(
-                "the loss {name} takes no parameter here; alpha and beta are settings of a configuration file: \
-                 loss = {{ name = \"sce\", alpha = {}, beta = {} }}",
-                Sce::DEFAULT_ALPHA,
-                Sce::DEFAULT_BETA
-            ));
-        }
-        Ok(loss)
+        let Some(_) = parameter else { return Ok(loss) };
+        let settings = match loss {
+            LossConfig::CrossEntropy
+            | LossConfig::Hinge
+            | LossConfig::Logistic
+            | LossConfig::Forward
+            | LossConfig::Backward => return Err(format!("the loss {name} takes no parameter")),
+            LossConfig::Sce { alpha, beta } => format!("alpha = {alpha}, beta = {beta}"),
+            LossConfig::Apl { a, b } => format!("a = {a}, b = {b}"),
+            _ => return Ok(loss),
+        };
+        Err(format!(
+            "the loss {name} takes no parameter here; it has two, which are settings of a configuration file: \
+             loss = {{ name = \"{name}\", {settings} }}"
+        ))
     }
 }
 
-/// The text that is read back; LDAM's scale, ELR's β and the parameters of SCE are not in it.
+/// The text that is read back; LDAM's scale, ELR's β and the parameters of SCE and APL are not in it.
 impl fmt::Display for LossConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
@@ -175,6 +263,9 @@ impl fmt::Display for LossConfig {
             LossConfig::Gce { q } => write!(f, "{name}:{q}"),
             LossConfig::LabelSmoothing { epsilon } => write!(f, "{name}:{epsilon}"),
             LossConfig::Elr { lambda, .. } => write!(f, "{name}:{lambda}"),
+            LossConfig::Cores { beta } | LossConfig::BootstrapSoft { beta } | LossConfig::BootstrapHard { beta } => {
+                write!(f, "{name}:{beta}")
+            }
             LossConfig::Ldam { max_margin, .. } => write!(f, "{name}:{max_margin}"),
             _ => f.write_str(name),
         }
@@ -191,6 +282,12 @@ pub enum BaseLoss {
     Sce(Sce),
     LabelSmoothing(LabelSmoothing),
     Elr(Elr),
+    Apl(Apl),
+    Cores(Cores),
+    BootstrapSoft(BootstrapSoft),
+    BootstrapHard(BootstrapHard),
+    Forward(Forward),
+    Backward(Backward),
     Ldam(Ldam),
     Hinge(Hinge),
     Logistic(Logistic),
@@ -205,6 +302,12 @@ macro_rules! each {
             BaseLoss::Sce($loss) => $body,
             BaseLoss::LabelSmoothing($loss) => $body,
             BaseLoss::Elr($loss) => $body,
+            BaseLoss::Apl($loss) => $body,
+            BaseLoss::Cores($loss) => $body,
+            BaseLoss::BootstrapSoft($loss) => $body,
+            BaseLoss::BootstrapHard($loss) => $body,
+            BaseLoss::Forward($loss) => $body,
+            BaseLoss::Backward($loss) => $body,
             BaseLoss::Ldam($loss) => $body,
             BaseLoss::Hinge($loss) => $body,
             BaseLoss::Logistic($loss) => $body,
@@ -259,6 +362,12 @@ mod tests {
             "sce",
             "label-smoothing:0.2",
             "elr:2.5",
+            "apl",
+            "cores:0.5",
+            "bootstrap-soft:0.9",
+            "bootstrap-hard:0.7",
+            "forward",
+            "backward",
             "ldam:0.3",
             "hinge",
             "logistic",
@@ -270,7 +379,10 @@ mod tests {
         assert_eq!("sce".parse(), Ok(LossConfig::Sce { alpha: 0.1, beta: 1.0 }));
         assert_eq!("label_smoothing".parse(), Ok(LossConfig::LabelSmoothing { epsilon: 0.1 }));
         assert_eq!("elr".parse(), Ok(LossConfig::Elr { lambda: 3.0, beta: 0.7 }));
+        assert_eq!("lnl".parse(), Ok(LossConfig::Backward));
         assert!("sce:0.5".parse::<LossConfig>().unwrap_err().contains("settings of a configuration file"));
+        assert!("apl:0.5".parse::<LossConfig>().unwrap_err().contains("{ name = \"apl\", a = 1, b = 1 }"));
+        assert!("forward:0.2".parse::<LossConfig>().unwrap_err().contains("takes no parameter"));
         assert!("l2".parse::<LossConfig>().unwrap_err().contains("unknown loss 'l2'"));
     }
 }

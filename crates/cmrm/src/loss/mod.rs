@@ -6,27 +6,40 @@
 //! base loss and the envelope together; a loss that does not can add a dense part
 //! ([`Loss::dense_value`]).
 
+mod apl;
+mod backward;
+mod bootstrap;
 mod config;
+mod cores;
 mod cross_entropy;
+mod differences;
 mod elr;
 mod focal;
+mod forward;
 mod gce;
 mod hinge;
 mod label_smoothing;
 mod ldam;
 mod logistic;
 mod sce;
+mod volmin;
 
+pub use apl::Apl;
+pub use backward::Backward;
+pub use bootstrap::{BootstrapHard, BootstrapSoft};
 pub use config::{BaseLoss, LossConfig};
+pub use cores::Cores;
 pub use cross_entropy::CrossEntropy;
 pub use elr::Elr;
 pub use focal::Focal;
+pub use forward::Forward;
 pub use gce::Gce;
 pub use hinge::{Hinge, l2_penalty};
 pub use label_smoothing::LabelSmoothing;
 pub use ldam::Ldam;
 pub use logistic::Logistic;
 pub use sce::Sce;
+pub use volmin::{LearnedTransition, VolMin};
 
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;

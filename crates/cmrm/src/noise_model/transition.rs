@@ -17,6 +17,8 @@ pub struct Transition {
     classes: usize,
     entries: Vec<f64>,
     inverse: Vec<f64>,
+    /// `log |det T|`.
+    log_volume: f64,
     /// The share of labels drawn at random from all classes, where that is all there is: what takes classes² steps then takes classes.
     alike: Option<f64>,
 }
@@ -44,7 +46,7 @@ impl Transition {
             None => inverse(&entries, classes),
         };
         match inverse {
-            Some(inverse) => Ok(Transition { classes, entries, inverse, alike }),
+            Some((inverse, log_volume)) => Ok(Transition { classes, entries, inverse, log_volume, alike }),
             None => refuse("it has no inverse: some classes are observed alike, so their labels say nothing".into()),
         }
     }
@@ -83,9 +85,26 @@ impl Transition {
         }
     }
 
+    /// `Tᵀs` of every row, `[rows, classes]`: what probabilities of true classes say of observed ones.
+    pub fn observed_probabilities(&self, clean: Matrix<'_, f32>) -> Result<Vec<f32>> {
+        check_length("classes of the transition matrix", self.classes, clean.columns())?;
+        let mut row = vec![0.0; self.classes];
+        let mut out = Vec::with_capacity(clean.values().len());
+        for probabilities in clean.iter_rows() {
+            row.iter_mut().zip(probabilities).for_each(|(wide, &p)| *wide = f64::from(p));
+            out.extend((0..self.classes).map(|label| self.observed(&row, label) as f32));
+        }
+        Ok(out)
+    }
+
     /// The probabilities that a row of class `of` is observed as each class.
     pub fn row(&self, of: usize) -> &[f64] {
         &self.entries[of * self.classes..][..self.classes]
+    }
+
+    /// `log |det T|`: zero without noise, the lower the more the classes are mixed.
+    pub fn log_volume(&self) -> f64 {
+        self.log_volume
     }
 
     /// For a row observed as `observed`, numbers whose mean over the noise is 1 for the true class and 0 for the others: a row of the
@@ -166,16 +185,18 @@ fn random_share(matrix: &[f64], n: usize) -> Option<f64> {
     alike.then_some(wrong * n as f64)
 }
 
-fn inverse_of_alike(share: f64, n: usize) -> Option<Vec<f64>> {
+/// The inverse and the logarithm of the determinant: the eigenvalues are one and, for the others, `1 - share`.
+fn inverse_of_alike(share: f64, n: usize) -> Option<(Vec<f64>, f64)> {
     let rest = 1.0 - share;
     let entry = |at: usize| (f64::from(u8::from(at.is_multiple_of(n + 1))) - share / n as f64) / rest;
-    (rest.abs() > LEAST_PIVOT).then(|| (0..n * n).map(entry).collect())
+    (rest.abs() > LEAST_PIVOT).then(|| ((0..n * n).map(entry).collect(), (n - 1) as f64 * rest.abs().ln()))
 }
 
-/// By Gauss and Jordan, with the largest pivot of each column.
-fn inverse(matrix: &[f64], n: usize) -> Option<Vec<f64>> {
+/// By Gauss and Jordan, with the largest pivot of each column, whose product is the determinant but for its sign.
+fn inverse(matrix: &[f64], n: usize) -> Option<(Vec<f64>, f64)> {
     let mut left = matrix.to_vec();
     let mut right: Vec<f64> = (0..n * n).map(|at| f64::from(u8::from(at / n == at % n))).collect();
+    let mut log_volume = 0.0;
     for column in 0..n {
         let size = |row: &usize| left[row * n + column].abs();
         let pivot = (column..n).max_by(|a, b| size(a).total_cmp(&size(b)))?;
@@ -187,6 +208,7 @@ fn inverse(matrix: &[f64], n: usize) -> Option<Vec<f64>> {
                 values.swap(column * n + at, pivot * n + at);
             }
         }
+        log_volume += left[column * n + column].abs().ln();
         let scale = 1.0 / left[column * n + column];
         for values in [&mut left, &mut right] {
             values[column * n..][..n].iter_mut().for_each(|value| *value *= scale);
@@ -200,7 +222,7 @@ fn inverse(matrix: &[f64], n: usize) -> Option<Vec<f64>> {
             }
         }
     }
-    Some(right)
+    Some((right, log_volume))
 }
 
 #[cfg(test)]
@@ -215,6 +237,8 @@ mod tests {
         let observed: Vec<f64> =
             (0..3).map(|j| (0..3).map(|k| clean[k] * transition.probability(k, j)).sum()).collect();
         let mut again = [0.0; 3];
+        let said = transition.observed_probabilities(Matrix::new(&clean.map(|p| p as f32), 3).unwrap()).unwrap();
+        observed.iter().zip(said).for_each(|(a, b)| assert!((a - f64::from(b)).abs() < 1e-7));
         transition.undo(&observed, &mut again);
         clean.iter().zip(again).for_each(|(a, b)| assert!((a - b).abs() < 1e-12, "{again:?}"));
         // The mean over the noise of the row of the inverse is the true class.
@@ -234,9 +258,11 @@ mod tests {
                 let expected = (f64::from(u8::from(j == k)) - e / 4.0) / (1.0 - e);
                 assert!((transition.unbiased(j)[k] - expected).abs() < 1e-12);
                 // As for any other matrix.
-                assert!((inverse(&transition.entries, classes).unwrap()[j * classes + k] - expected).abs() < 1e-12);
+                assert!((inverse(&transition.entries, classes).unwrap().0[j * classes + k] - expected).abs() < 1e-12);
             }
         }
+        let volume = inverse(&transition.entries, classes).unwrap().1;
+        assert!((volume - 3.0 * (1.0 - e).ln()).abs() < 1e-12 && (transition.log_volume() - volume).abs() < 1e-12);
         let stored = serde_json::to_string(&transition).unwrap();
         assert_eq!(serde_json::from_str::<Transition>(&stored).unwrap(), transition);
     }

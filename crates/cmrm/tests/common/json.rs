@@ -7,6 +7,15 @@ pub fn field<'a>(object: &'a Value, key: &str) -> Result<&'a Value, String> {
     object.get(key).ok_or_else(|| format!("field \"{key}\" is missing"))
 }
 
+/// Refuses fields that are not among `known`: what is not understood would not be checked.
+pub fn only(object: &Value, known: &[&str]) -> Result<(), String> {
+    let fields = object.as_object().ok_or_else(|| format!("{} is not an object", excerpt(object)))?;
+    match fields.keys().find(|field| !known.contains(&field.as_str())) {
+        None => Ok(()),
+        Some(field) => Err(format!("unknown field \"{field}\"; known are {}", known.join(", "))),
+    }
+}
+
 /// A field that is text.
 pub fn text<'a>(object: &'a Value, key: &str) -> Result<&'a str, String> {
     let value = field(object, key)?;

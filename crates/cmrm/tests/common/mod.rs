@@ -1,8 +1,9 @@
-//! Checks reference files in the format of `tests/fixtures/envelope.json` through the public API.
+//! Checks reference files in the formats of `tests/fixtures/envelope.json` and `methods.json` through the public API.
 //! Shared by the test `conformance` and the example of that name.
 
 mod binary;
 mod json;
+mod methods;
 mod multiclass;
 mod sets;
 
@@ -56,8 +57,14 @@ impl Report {
 /// is refused by the library.
 pub fn check<T: Scalar + Into<f64>>(text: &str) -> Result<Report, String> {
     let file: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
-    let records = file.as_array().ok_or("not a list of records: the outermost value must be a JSON array")?;
     let mut report = Report::default();
+    if file.get("losses").is_some() {
+        methods::check::<T>(&file, &mut report)?;
+        return Ok(report);
+    }
+    let records = file.as_array().ok_or(
+        "not a list of records: the outermost value must be a JSON array, or an object with a list of \"losses\"",
+    )?;
     for (index, record) in records.iter().enumerate() {
         let kind = json::text(record, "kind").map_err(|error| format!("record {index}: {error}"))?;
         let checked = match kind {

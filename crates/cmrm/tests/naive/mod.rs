@@ -14,6 +14,15 @@ pub enum Plain {
     /// α, β.
     Sce(f64, f64),
     LabelSmoothing(f64),
+    /// a, b.
+    Apl(f64, f64),
+    /// β, class counts.
+    Cores(f64, Vec<f64>),
+    BootstrapHard(f64),
+    /// The rows of T.
+    Forward(Vec<Vec<f64>>),
+    /// The rows of T.
+    Backward(Vec<Vec<f64>>),
     /// Max margin, scale, class counts.
     Ldam(f64, f64, Vec<f64>),
     Hinge,
@@ -42,6 +51,20 @@ impl Plain {
                 let mean = s.iter().map(|p| -p.ln()).sum::<f64>() / s.len() as f64;
                 -(1.0 - epsilon) * s[y].ln() + epsilon * mean
             }
+            Plain::Apl(a, b) => {
+                let all: f64 = s.iter().map(|p| -p.ln()).sum();
+                -a * s[y].ln() / all + 4.0 * b * (1.0 - s[y])
+            }
+            Plain::Cores(beta, counts) => {
+                let rows: f64 = counts.iter().sum();
+                -s[y].ln() + beta * s.iter().zip(counts).map(|(p, n)| n / rows * p.ln()).sum::<f64>()
+            }
+            Plain::BootstrapHard(beta) => {
+                let most = s.iter().fold(0.0f64, |a, &p| a.max(p));
+                -beta * s[y].ln() - (1.0 - beta) * most.ln()
+            }
+            Plain::Forward(t) => -(0..s.len()).map(|k| t[k][y] * s[k]).sum::<f64>().ln(),
+            Plain::Backward(t) => solve(t, &s.iter().map(|p| -p.ln()).collect::<Vec<f64>>())[y],
             Plain::Ldam(max_margin, scale, counts) => {
                 let smallest = counts.iter().fold(f64::INFINITY, |a, &n| a.min(n));
                 let offset = max_margin * counts[y].powf(-0.25) / smallest.powf(-0.25);
@@ -65,6 +88,34 @@ impl Plain {
             MarginKind::Loss => -self.loss(logits, y),
         }
     }
+}
+
+/// The x of `T x = b` by elimination; the diagonal must be large.
+pub fn solve(t: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
+    let n = b.len();
+    let mut rows: Vec<Vec<f64>> = t.iter().zip(b).map(|(row, b)| [&row[..], &[*b]].concat()).collect();
+    for i in 0..n {
+        for other in (0..n).filter(|&other| other != i) {
+            let factor = rows[other][i] / rows[i][i];
+            for j in 0..=n {
+                rows[other][j] -= factor * rows[i][j];
+            }
+        }
+    }
+    (0..n).map(|i| rows[i][n] / rows[i][i]).collect()
+}
+
+/// The rows of a transition matrix: every class keeps its label with the first of its numbers, all in (0, 1), and is taken for the others by
+/// the rest of them.
+pub fn transition(classes: usize, numbers: &[f64]) -> Vec<Vec<f64>> {
+    let row = |class: usize| {
+        let own = &numbers[class * classes..][..classes];
+        let kept = 0.55 + 0.4 * own[0];
+        let rest: f64 = own[1..].iter().sum();
+        let mut others = own[1..].iter().map(|x| (1.0 - kept) * x / rest);
+        (0..classes).map(|j| if j == class { kept } else { others.next().unwrap() }).collect()
+    };
+    (0..classes).map(row).collect()
 }
 
 pub fn softmax(u: &[f64]) -> Vec<f64> {

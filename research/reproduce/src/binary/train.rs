@@ -41,7 +41,7 @@ pub(crate) fn model(hidden: &[usize], phase: Phase, seed: u64) -> TrainConfig {
 
 /// Settings of what follows the fork, and the arm.
 pub(crate) fn fork_config(cell: &BinaryCell) -> (TrainConfig, Arm) {
-    let arm = Arm { name: "arm".into(), loss: cell.loss, term: cell.term, seed: None };
+    let arm = Arm { name: "arm".into(), term: cell.term, ..Arm::base(cell.loss) };
     (model(&cell.hidden, cell.phase, cell.seed), arm)
 }
 

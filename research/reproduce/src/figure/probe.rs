@@ -19,7 +19,7 @@ const ARM: &str = "envelope";
 fn trace(data: &Probed, cell: &ProbeCell, term: Term) -> Result<(Vec<EpochStats>, Trained<f32>)> {
     let (observed, clean) = (data.observed(&cell.column), data.observed(CLEAN));
     let wrong = observed.iter().zip(clean).map(|(a, b)| a != b).collect();
-    let arm = Arm { name: "arm".into(), loss: LossConfig::CrossEntropy, term, seed: None };
+    let arm = Arm { name: "arm".into(), term, ..Arm::base(LossConfig::CrossEntropy) };
     let examples = Examples::new(Matrix::new(&data.train, data.width)?, observed);
     let mut trainer = Trainer::new(settings(cell), vec![arm], cell.classes, examples, None)?.with_known_wrong(wrong)?;
     trainer.run(&mut Silent)?;

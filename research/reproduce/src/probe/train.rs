@@ -182,7 +182,7 @@ pub(crate) fn fit(
     term: Term,
     from: Option<&[f32]>,
 ) -> Result<(Model<f32>, Vec<f32>)> {
-    let arm = Arm { name: "arm".into(), loss: LossConfig::CrossEntropy, term, seed: None };
+    let arm = Arm { name: "arm".into(), term, ..Arm::base(LossConfig::CrossEntropy) };
     let mut trainer = Trainer::new(settings(config), vec![arm], config.classes, Examples::new(x, labels), None)?;
     if let Some(from) = from {
         trainer = trainer.starting_from(from)?;

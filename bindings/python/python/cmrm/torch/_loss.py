@@ -61,11 +61,13 @@ class EnvelopeLoss(nn.Module):
     >>> loss.running_margins.values
     tensor([-0.4515,     nan,     nan,  0.6103,     nan])
 
-    ``base`` is a name (``"cross_entropy"``, ``"focal"``, ``"gce"``, ``"sce"``, ``"label_smoothing"``, ``"elr"``, ``"ldam"``,
-    ``"hinge"``, ``"logistic"``, with its parameter as in ``"focal:1"``), a dictionary as in configuration files
+    ``base`` is a name that ``cmrm methods`` lists (``"cross_entropy"``, ``"gce"``, ``"elr"``, ``"forward"`` …, with its parameter as in
+    ``"focal:1"``), a dictionary as in configuration files
     (``{"name": "ldam", "scale": 20}``), or any callable from ``(logits, labels)`` to one loss per row, each from its own
     logits alone. ELR remembers the predictions for each row, so it needs ``index``, see below. LDAM needs ``class_counts``
-    of the observed training labels and the logits of a cosine classifier, which it multiplies by its scale.
+    of the observed training labels and the logits of a cosine classifier, which it multiplies by its scale; CORES needs
+    ``class_counts`` too. The forward and the backward correction need ``transition``, whose entry ``[i][j]`` is the probability that a
+    row of class i is observed as j.
 
     ``preset`` is ``"robust"``, ``"paper"`` or ``"authors"``; every other setting overrides the preset's:
 
@@ -127,6 +129,7 @@ class EnvelopeLoss(nn.Module):
         start: int | float | None = None,
         rows: int | None = None,
         class_counts: Sequence[float] | None = None,
+        transition: Sequence[Sequence[float]] | Tensor | None = None,
         sync_quantile: bool = False,
         process_group: Any = None,
         backend: str = "auto",
@@ -158,14 +161,18 @@ class EnvelopeLoss(nn.Module):
                 overrides[name] = None if value is False else _settings.plain(name, value)
         counts = [] if class_counts is None else [float(count) for count in class_counts]
         named = None if callable(base) else json.dumps(base)
-        self._kernel = EnvelopeKernel(named, counts, preset, json.dumps(overrides))
+        matrix = None if transition is None else [[float(number) for number in row] for row in transition]
+        self._kernel = EnvelopeKernel(named, counts, preset, json.dumps(overrides), matrix)
         loss, envelope = (json.loads(settings) for settings in self._kernel.settings())
         self.base = base if callable(base) else loss
         self.config: dict[str, Any] = envelope
         """The resolved settings, under the names of configuration files."""
-        offsets = self._kernel.offsets()
+        constants = self._kernel.constants()
+        numbers = None if constants is None else torch.tensor(constants, dtype=torch.float64)
+        if numbers is not None and self.base["name"] in ("forward", "backward"):
+            numbers = numbers.reshape(len(matrix or []), -1)
         # Moves with the module, and is no state: it follows from the settings.
-        self.register_buffer("_offsets", None if offsets is None else torch.tensor(offsets, dtype=torch.float64), persistent=False)
+        self.register_buffer("_constants", numbers, persistent=False)
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
             raise ValueError(f"rows = {rows!r} is out of range: expected the number of training rows, at least 1")
         self.running_margins = None if envelope["running"] is None else RowMemory("running margins", rows, math.nan)
@@ -300,10 +307,10 @@ class EnvelopeLoss(nn.Module):
         _check_shapes(logits, labels, row_weights, shared)
         config, margin = self.config, self.config["margin"] if self.active else "probability"
         targets = self._targets(logits, index)
-        losses, margins = _rows.rows_of(self.base, self._offsets, margin, logits, labels, targets)
+        losses, margins = _rows.rows_of(self.base, self._constants, margin, logits, labels, targets)
         sizes: tuple[Tensor, ...] = ()
         if self.active and config["limit"] is not None:
-            sizes = _rows.gradient_sizes(self.base, self._offsets, margin, logits, labels, targets, losses)
+            sizes = _rows.gradient_sizes(self.base, self._constants, margin, logits, labels, targets, losses)
         if self.running_margins is None:
             index = None
         own, ranks = slice(None), 1

@@ -18,9 +18,10 @@ _UNCERTAIN = 1e-4
 
 
 def rows_of(
-    base: Base, offsets: Tensor | None, margin: str, logits: Tensor, labels: Tensor, targets: Tensor | None = None
+    base: Base, constants: Tensor | None, margin: str, logits: Tensor, labels: Tensor, targets: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The base loss and the margin of each row, with their gradients. ``targets`` are ELR's."""
+    """The base loss and the margin of each row, with their gradients. ``constants`` are what the loss reads beside its settings
+    (``EnvelopeKernel.constants``), ``targets`` are ELR's."""
     scale = _scale(base)
     scaled = logits if scale == 1.0 else logits * scale
     column = labels.unsqueeze(1)
@@ -38,12 +39,14 @@ def rows_of(
         check_rows(losses, labels)
     elif base["name"] == "hinge":
         losses = (1 - gap(scaled)).relu()
-    elif base["name"] == "ldam" and offsets is not None:
-        moved = scaled.scatter_add(1, column, -offsets.to(scaled)[labels].unsqueeze(1))
+    elif base["name"] == "ldam" and constants is not None:
+        moved = scaled.scatter_add(1, column, -constants.to(scaled)[labels].unsqueeze(1))
         losses = -at_label(moved.log_softmax(1))
     elif base["name"] == "label-smoothing":
         epsilon = base["epsilon"]
         losses = -(1 - epsilon) * at_label(log_probabilities) - epsilon * log_probabilities.mean(1)
+    elif base["name"] in _OF_ALL_CLASSES:
+        losses = _of_all_classes(base, constants, log_probabilities, labels, at_label(log_probabilities))
     elif base["name"] == "elr" and targets is not None:
         # 1 − ⟨s, t⟩ without a difference of numbers that are nearly equal.
         apart = (log_probabilities.exp() * (1 - targets)).sum(1)
@@ -53,6 +56,32 @@ def rows_of(
     if margin == "loss":
         return losses, -losses
     return losses, gap(scaled if margin == "logit" else log_probabilities.exp())
+
+
+_OF_ALL_CLASSES = ("apl", "bootstrap-soft", "bootstrap-hard", "cores", "forward", "backward")
+
+
+def _of_all_classes(
+    base: dict[str, Any], constants: Tensor | None, log_probabilities: Tensor, labels: Tensor, log_p: Tensor
+) -> Tensor:
+    name = base["name"]
+    if name == "apl":
+        return base["a"] * log_p / log_probabilities.sum(1) + base["b"] * _LOG_ZERO * log_p.expm1()
+    if name == "bootstrap-soft":
+        expected = (log_probabilities.detach().exp() * log_probabilities).sum(1)
+        return -base["beta"] * log_p - (1 - base["beta"]) * expected
+    if name == "bootstrap-hard":
+        leader = log_probabilities.detach().argmax(1, keepdim=True)
+        return -base["beta"] * log_p - (1 - base["beta"]) * log_probabilities.gather(1, leader).squeeze(1)
+    if constants is None:
+        raise ValueError(f"the loss {name} has no numbers to read; a bug in cmrm")
+    numbers = constants.to(log_probabilities)
+    if name == "cores":
+        return base["beta"] * log_probabilities @ numbers - log_p
+    if name == "forward":
+        # A class that is never observed as the label has the logarithm −∞, and no part in the sum.
+        return -(log_probabilities + numbers.log().t()[labels]).logsumexp(1)
+    return -(numbers[labels] * log_probabilities).sum(1)
 
 
 def check_rows(losses: Any, labels: Tensor) -> None:
@@ -96,11 +125,11 @@ def elr_targets(logits: Tensor) -> Tensor:
 
 
 def gradient_sizes(
-    base: Base, offsets: Tensor | None, margin: str, logits: Tensor, labels: Tensor, targets: Tensor | None, losses: Tensor
+    base: Base, constants: Tensor | None, margin: str, logits: Tensor, labels: Tensor, targets: Tensor | None, losses: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The sums of absolute entries of ``∂ℓ/∂z`` and ``∂M/∂z`` of each row, without gradient."""
     scale = _scale(base)
-    of_loss = _loss_gradient(base, offsets, logits, labels, targets, losses).abs().sum(1)
+    of_loss = _loss_gradient(base, constants, logits, labels, targets, losses).abs().sum(1)
     if margin == "loss":
         return of_loss, of_loss
     if margin == "logit":
@@ -116,12 +145,12 @@ def gradient_sizes(
 
 
 def _loss_gradient(
-    base: Base, offsets: Tensor | None, logits: Tensor, labels: Tensor, targets: Tensor | None, losses: Tensor
+    base: Base, constants: Tensor | None, logits: Tensor, labels: Tensor, targets: Tensor | None, losses: Tensor
 ) -> Tensor:
     """``∂ℓ_i/∂z_i`` of each row. A row's loss depends on its own logits alone, so the sum has every row's gradient."""
 
     def total(z: Tensor, y: Tensor, t: Tensor | None) -> Tensor:
-        return rows_of(base, offsets, "loss", z, y, t)[0].sum()
+        return rows_of(base, constants, "loss", z, y, t)[0].sum()
 
     if torch.compiler.is_compiling():
         found: Tensor = torch.func.grad(total)(logits.detach(), labels, targets)

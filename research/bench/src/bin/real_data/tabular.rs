@@ -106,9 +106,8 @@ fn one_seed(set: &str, table: &Table, rate: f64, seed: u64, right: &mut Scores, 
 fn arms([lambda_plus, lambda_minus, alpha_plus, alpha_minus]: [f64; 4]) -> Vec<Arm> {
     let binary = |name: &str, config: BinaryConfig, start: Start, fresh_optimiser: bool| Arm {
         name: name.into(),
-        loss: LOSS,
         term: Term::Binary { config, start, fresh_optimiser },
-        seed: None,
+        ..Arm::base(LOSS)
     };
     let paper = BinaryConfig::paper(lambda_plus, lambda_minus, alpha_plus, alpha_minus);
     let authors = BinaryConfig::authors(lambda_plus, lambda_minus, alpha_plus, alpha_minus);
