@@ -14,6 +14,9 @@ use crate::error::Result;
 /// Penalties to try, the strongest first, as `l2` times the number of rows: scikit-learn's 1/C. Against the sum of the
 /// losses a penalty weighs the same whatever the number of rows, so that what a part of them says holds for all.
 const STRENGTHS: [f64; 5] = [1000.0, 300.0, 100.0, 10.0, 1.0];
+/// Penalties that any number of rows may choose. Few rows with many wrong labels cannot tell how good a stronger one is: it takes twice
+/// its strength of them.
+const STRONGEST_OF_FEW_ROWS: f64 = 100.0;
 /// Sparse rows have the length of one, and want weaker penalties than columns of equal spread.
 pub(crate) const STRENGTHS_OF_SPARSE: [f64; 5] = [10.0, 3.0, 1.0, 0.3, 0.1];
 /// Where rows cannot say: scikit-learn's default.
@@ -82,9 +85,11 @@ impl Search {
         let labels: Vec<u32> = held.iter().flat_map(|part| &part.labels).copied().collect();
         let weights: Option<Vec<f32>> =
             held.iter().map(|part| part.weights.as_deref()).collect::<Option<Vec<_>>>().map(|parts| parts.concat());
-        let mut found = (f64::INFINITY, strengths[0]);
+        let strongest = STRONGEST_OF_FEW_ROWS.max(0.5 * labels.len() as f64);
+        let strengths = || strengths.iter().copied().filter(|&strength| strength <= strongest);
+        let mut found = (f64::INFINITY, strengths().next().unwrap_or(USUAL_STRENGTH));
         let mut parameters: Vec<Option<Vec<f32>>> = vec![None; self.folds.len()];
-        for &strength in strengths {
+        for strength in strengths() {
             let mut said = Vec::with_capacity(labels.len() * self.classes);
             for (fold, parameters) in self.folds.iter().zip(&mut parameters) {
                 let train = TrainConfig { l2: strength / fold.train.labels.len() as f64, ..self.train.clone() };
