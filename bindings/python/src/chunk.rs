@@ -66,6 +66,12 @@ fn one_pass(
     passes: u64,
     stop: &Stop,
 ) -> Result<(FitOutcome, Waypoint<f32>), cmrm_fit::Error> {
+    if config.loss.needs_transition() && config.transition_matrix().is_none() {
+        return Err(cmrm_fit::Error::Refused(format!(
+            "the loss {} needs a transition matrix, which chunks cannot tell; pass transition=",
+            config.loss.name()
+        )));
+    }
     let waits = config.epochs().map_or(0, |epochs| config.envelope().start.first_epoch(epochs));
     let on = passes >= waits as u64;
     let mut arms = arms(config);

@@ -1,12 +1,15 @@
 //! Settings that cannot work, or hardly ever do.
 
 use cmrm::envelope::Preset;
-use cmrm::loss::LossConfig;
+use cmrm::loss::{Cores, LossConfig};
 use cmrm_train::schedule::ScheduleConfig;
 
 use crate::config::FitConfig;
 use crate::error::{Error, Result};
 use crate::kinds::{Keep, LearnerKind, ModelKind, OptimiserKind};
+
+/// Above this β logits ran away on digits with 40 % wrong labels.
+const BOUNDED_CORES: f64 = 0.3;
 
 impl FitConfig {
     /// The first setting that differs from its default and that only a network or a linear model has.
@@ -158,6 +161,14 @@ impl FitConfig {
             return Some(format!(
                 "the method {} reads no transition matrix, and ignores the one that is given",
                 self.loss.name()
+            ));
+        }
+        if let LossConfig::Cores { beta } = self.loss
+            && beta > BOUNDED_CORES
+        {
+            return Some(format!(
+                "cores with a beta above {BOUNDED_CORES} has no optimum on most data, and logits run away; try cores:{}",
+                Cores::DEFAULT_BETA
             ));
         }
         if self.optimiser() != OptimiserKind::Lbfgs {

@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::fit::Fit;
 use crate::kinds::{Keep, OptimiserKind};
 
-/// Standard errors that the base arm must be ahead by. Wrong labels among the held-back rows hide part of any lead; in
-/// `research/study.md` more than one let harm pass, and less gave up gains.
+/// Standard errors that the base arm must be ahead by. Wrong labels among the held-back rows hide part of any lead: asking for
+/// more lets harm pass, asking for less gives up gains.
 const STANDARD_ERRORS: f64 = 1.0;
 
 /// What the held-back rows said where the envelope's arm was given the base arm's model.
@@ -23,7 +23,7 @@ pub struct GaveWay {
     pub envelope: f64,
 }
 
-/// Whether the base arm agrees with more of the observed labels of held-back rows than the envelope's, beyond chance: on the
+/// Whether the base arm agrees with more of the observed labels of held-back rows than the envelope's: on the
 /// rows where one of them is right and the other wrong, its lead is compared with its standard error (McNemar).
 pub fn gives_way(base: &[u32], envelope: &[u32], observed: &[u32]) -> Option<GaveWay> {
     let right = |predicted: &[u32]| predicted.iter().zip(observed).map(|(a, b)| a == b).collect::<Vec<bool>>();

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::giving_way::GaveWay;
 use crate::noise::{Balance, Noise};
 use crate::prepare::Prepared;
+use crate::transition::TransitionSetting;
 
 /// One arm of a fit that has run.
 #[derive(Debug, Clone)]
@@ -107,7 +108,10 @@ impl FitOutcome {
     /// chance.
     pub(crate) fn noise_of_validation_rows(&self) -> Result<Option<Noise>> {
         let held = &self.rows.validation.data;
-        if held.is_empty() || self.config.is_vote() {
+        // Who gives the transition matrix knows the noise.
+        let given =
+            matches!(self.config.transition, Some(TransitionSetting::Given(_))) && self.config.loss.needs_transition();
+        if held.is_empty() || self.config.is_vote() || given {
             return Ok(None);
         }
         let observed = self.observed_probabilities(self.telling_arm()?, held.x()?, &Stop::default())?;

@@ -1,7 +1,8 @@
 //! How strong the penalty on a linear model's weights is: what rows that were held back say, by their observed labels.
 
-use cmrm::OwnedRows;
+use cmrm::noise_model::Transition;
 use cmrm::rng::Rng;
+use cmrm::{Matrix, OwnedRows};
 use cmrm_train::Stop;
 use cmrm_train::train::{Arm, Examples, Method, Observer, Selection, TrainConfig, Trainer};
 use cmrm_train::tune::Folds;
@@ -61,6 +62,8 @@ struct Search {
     arm: Arm,
     folds: Vec<Fold>,
     classes: usize,
+    /// How the true classes that a corrected model speaks of are observed.
+    transition: Option<Transition>,
 }
 
 impl Search {
@@ -75,7 +78,13 @@ impl Search {
             |at| Fold { train: Part::gather(&whole, &drawn.training(at)), held: Part::gather(&whole, &drawn.held(at)) };
         let method = Method::FullBatch(config.lbfgs_to_compare(whole.x));
         let train = TrainConfig { method, selection: Selection::Last, ..config.train_config() };
-        Ok(Search { train, arm: base_arm(config), folds: (0..FOLDS).map(fold).collect(), classes })
+        Ok(Search {
+            train,
+            arm: base_arm(config),
+            folds: (0..FOLDS).map(fold).collect(),
+            classes,
+            transition: config.transition_matrix().cloned(),
+        })
     }
 
     fn best(&self, observer: &mut dyn Observer<f32>) -> Result<f64> {
@@ -105,6 +114,9 @@ impl Search {
                 *parameters = Some(trainer.parameters_of(0));
                 let model = trainer.current_model(0)?;
                 said.extend(model.probabilities_in_blocks(fold.held.x.view()?, &Stop::default())?);
+            }
+            if let Some(transition) = &self.transition {
+                said = transition.observed_probabilities(Matrix::new(&said, self.classes)?)?;
             }
             let weights = weights.as_deref();
             Calibration::fit(&said, &labels, weights, self.classes).apply(&mut said, self.classes);

@@ -49,6 +49,8 @@ impl FitOutcome {
             // The weights that second copies learned with come from models that had seen the row they judge: by out-of-sample
             // rows alone, the envelope's arm would look better than it is.
             (Some(_), _) if labels == Labels::ObservedOutOfSample => None,
+            // One model, twice.
+            _ if self.gave_way.is_some() => None,
             (Some(test), [base, envelope]) => {
                 let of_classes = |values| Matrix::new(values, test.classes.len());
                 Some(compare(of_classes(base)?, of_classes(envelope)?, &test.labels, config.seed)?)

@@ -29,7 +29,7 @@ pub enum TransitionSetting {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a file name, rows such as [[0.9, 0.1], [0.2, 0.8]], or { estimated = rows }")]
 enum Written {
     File(PathBuf),
     Given(Vec<Vec<f64>>),

@@ -10,9 +10,12 @@ use crate::error::Result;
 use crate::giving_way::GaveWay;
 use crate::kinds::{Keep, OptimiserKind};
 use crate::outcome::FitOutcome;
+use crate::transition::TransitionSetting;
 
 /// Standard errors that an accuracy has to fall by before the fall is taken for more than chance.
 const BEYOND_CHANCE: f64 = 2.0;
+/// A class that keeps its label more often than this has no noise to correct for.
+const NO_NOISE: f64 = 0.995;
 
 impl FitOutcome {
     /// One sentence for each, with the way out. There are none where too few rows were held back to tell, or judged by models
@@ -24,8 +27,9 @@ impl FitOutcome {
             let words = |evidence| format!("{}; no label is flagged", no_better_than_chance(&evidence));
             return Ok(evidence.map(words).into_iter().collect());
         }
+        let no_noise = told_no_noise(&self.config);
         if held.len() < ENOUGH_TO_CHOOSE {
-            return Ok(Vec::new());
+            return Ok(no_noise.into_iter().collect());
         }
         // An arm that gave way has the base arm's model, of the base arm's epoch.
         let trained_as = if self.gave_way.is_some() { BASE } else { &kept.name };
@@ -35,6 +39,7 @@ impl FitOutcome {
         let one_class = one_class_accuracy(&train.labels, &held.labels, held.classes.len());
         let rows = format!("{} validation rows", held.len());
         let found = [
+            no_noise,
             self.gave_way.map(gave_way),
             learned_by_heart(&self.config, &history, held.len()),
             accuracy.and_then(|accuracy| no_better_than_one_class(accuracy, one_class, &rows)),
@@ -75,10 +80,24 @@ fn learned_by_heart(config: &FitConfig, history: &[&EpochStats], rows: usize) ->
     ))
 }
 
+/// A transition matrix that was estimated, and says that labels are right.
+fn told_no_noise(config: &FitConfig) -> Option<String> {
+    let Some(TransitionSetting::Estimated(found)) = &config.transition else { return None };
+    let right = |class| found.probability(class, class) > NO_NOISE;
+    (config.loss.needs_transition() && (0..found.classes()).all(right)).then(|| {
+        format!(
+            "the labels told no noise, so the method {} is cross-entropy here; if you know which classes are taken for which, \
+             give the transition matrix",
+            config.loss.name()
+        )
+    })
+}
+
 fn gave_way(GaveWay { rows, base, envelope }: GaveWay) -> String {
     format!(
-        "the envelope did harm here: the base arm agrees with {} of the observed labels of the {rows} validation rows, the \
-         envelope's with {}; so the base arm's model is kept for both, and the audit goes by what the envelope saw",
+        "the envelope seems to do harm here: the base arm agrees with {} of the observed labels of the {rows} validation rows, \
+         the envelope's with {}; so the base arm's model is kept for both; suspects still come from the envelope: check them \
+         first",
         percent(base),
         percent(envelope)
     )

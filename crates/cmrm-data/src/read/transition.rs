@@ -64,6 +64,7 @@ fn read(path: &Path, classes: &[String]) -> Result<Transition> {
             sum += number;
         }
         if (sum - 1.0).abs() > SUM_TOLERANCE {
+            let sum = (1e6 * sum).round() / 1e6;
             return Err(Error::option(format!(
                 "row {line} (class '{}') sums to {sum}, and every row must sum to 1",
                 classes[class]
@@ -153,7 +154,7 @@ mod tests {
             ("0.9,0.1\n0.2\n", "1 cells in row 2 where 2 are needed"),
             ("0.9,0.1\n0.2,much\n", "'much' in row 2, column 2 (how often 'dog' is observed as 'dog')"),
             ("0.9,0.1\n1.2,-0.2\n", "'1.2' in row 2, column 1"),
-            ("0.9,0.1\n0.2,0.7\n", "row 2 (class 'dog') sums to 0.8999999999999999, and every row must sum to 1"),
+            ("0.9,0.1\n0.2,0.7\n", "row 2 (class 'dog') sums to 0.9, and every row must sum to 1"),
             (
                 ",cat,dog\ncat,0.9,0.1\ndgo,0.2,0.8\n",
                 "'dgo', name 2 in the first column, is not a class of the data, did you mean 'dog'?",

@@ -77,8 +77,8 @@ over settings [95 % interval], and the worst setting.
 - Recipes: the command's own defaults for the network and the linear model (L-BFGS, penalty by the rows), whatever the loss.
   The network's epoch is chosen by the observed labels of the validation rows; where an arm starts after a fixed share of the
   epochs, from there on. The base arm chooses among all epochs, `robust` among those after its start. L-BFGS keeps its last iteration.
-- Arms: **base**; **robust**, the preset as it is; **unchecked**, the same where `robust` has the base arm's model because held-back rows say that
-  the envelope did harm (they must be 50 or more; at the last epoch nothing is chosen, and both are one); **before**, the preset before its filter acted on the base loss (λ 10, for the linear
+- Arms: **base**; **robust**, the preset as it is; **unchecked**, the same with the envelope's own model where `robust` has the base arm's because
+  held-back rows say that the envelope did harm (they must be 50 or more; at the last epoch nothing is chosen, and both are one); **before**, the preset before its filter acted on the base loss (λ 10, for the linear
   model 3; α 0.5, temperature 0.2, from a quarter of the epochs on, thresholds by class, ceiling 0, scaled by doubt);
   **vote**, what `cmrm fit --learners network` and `--learners linear` fit: five copies judge the rows that they have not seen, rows in
   doubt weigh less in five more, and observed labels choose among the base losses; **first vote**, without the weights. They learn from training and
