@@ -1,8 +1,9 @@
 //! How sure of itself a linear model may be: what rows that were held back say, by their observed labels.
 
-use cmrm_train::Stop;
+use cmrm::Matrix;
 use cmrm_train::train::{Method, Trained};
-use cmrm_train::vote::Calibration;
+use cmrm_train::vote::{Calibration, brier_score};
+use cmrm_train::{Model, Stop};
 
 use crate::defaults::ENOUGH_TO_CHOOSE;
 use crate::error::Result;
@@ -21,18 +22,33 @@ impl Fit {
         let held = &self.rows.validation;
         let config = self.config.train_config();
         let at_optimum = self.config.model() == ModelKind::Linear && matches!(config.method, Method::FullBatch(_));
-        // A model that corrects for a transition matrix speaks of true classes, and a floor alike for all classes is not that matrix.
-        let corrects = self.config.transition_matrix().is_some();
-        if !at_optimum || corrects || held.data.len() < ENOUGH_TO_CHOOSE {
+        if !at_optimum || held.data.len() < ENOUGH_TO_CHOOSE {
             return Ok(arms);
         }
         let (examples, classes) = (held.examples()?, held.data.classes.len());
         // Classes that weighed alike in the training do so here.
         let weights = examples.combined_weights(&config.class_weights, classes)?;
         for arm in &mut arms {
-            let said = arm.model.probabilities_in_blocks(examples.x, &Stop::default())?;
-            let found = Calibration::fit(&said, examples.labels, weights.as_deref(), classes);
-            arm.model = arm.model.clone().at_temperature(f64::from(found.temperature()));
+            let said = |model: &Model<f32>| model.probabilities_in_blocks(examples.x, &Stop::default());
+            let temperature = match self.config.transition_matrix() {
+                None => {
+                    Calibration::fit(&said(&arm.model)?, examples.labels, weights.as_deref(), classes).temperature()
+                }
+                // Such a model speaks of true classes, and the matrix says how they are observed: no floor is to be found.
+                Some(transition) => {
+                    let mut best = (f64::INFINITY, 1.0);
+                    for temperature in Calibration::TEMPERATURES {
+                        let clean = said(&arm.model.clone().at_temperature(f64::from(temperature)))?;
+                        let observed = transition.observed_probabilities(Matrix::new(&clean, classes)?)?;
+                        let score = brier_score(&observed, examples.labels, weights.as_deref(), classes);
+                        if score < best.0 {
+                            best = (score, temperature);
+                        }
+                    }
+                    best.1
+                }
+            };
+            arm.model = arm.model.clone().at_temperature(f64::from(temperature));
         }
         Ok(arms)
     }

@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 
-/// Temperatures to choose from: below one, probabilities become surer.
-const TEMPERATURES: [f32; 6] = [0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
 /// Most of the probability that may be spread over all classes alike.
 const MOST_FLOOR: f64 = 0.95;
 /// Scores that differ by less are equal.
@@ -37,6 +35,8 @@ impl Default for Calibration {
 }
 
 impl Calibration {
+    /// Temperatures to choose from: below one, probabilities become surer.
+    pub const TEMPERATURES: [f32; 6] = [0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
     /// Least probability whose logarithm is taken.
     pub const LEAST: f32 = 1e-6;
 
@@ -59,7 +59,7 @@ impl Calibration {
             let floor = sums.best_floor();
             (sums.brier(floor), Calibration { temperature, floor: floor as f32 })
         };
-        let scores: Vec<(f64, Calibration)> = TEMPERATURES.iter().map(score).collect();
+        let scores: Vec<(f64, Calibration)> = Calibration::TEMPERATURES.iter().map(score).collect();
         let better = |best: (f64, Calibration), next: (f64, Calibration)| {
             if next.0 < best.0 - ROUNDING { next } else { best }
         };
