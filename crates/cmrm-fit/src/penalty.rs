@@ -1,5 +1,6 @@
 //! How strong the penalty on a linear model's weights is: what rows that were held back say, by their observed labels.
 
+use cmrm::loss::LossConfig;
 use cmrm::noise_model::Transition;
 use cmrm::rng::Rng;
 use cmrm::{Matrix, OwnedRows};
@@ -94,7 +95,10 @@ impl Search {
         let labels: Vec<u32> = held.iter().flat_map(|part| &part.labels).copied().collect();
         let weights: Option<Vec<f32>> =
             held.iter().map(|part| part.weights.as_deref()).collect::<Option<Vec<_>>>().map(|parts| parts.concat());
-        let strongest = STRONGEST_OF_FEW_ROWS.max(0.5 * labels.len() as f64);
+        // Losses that hold back from unlikely labels pull little at zero weights, where a strong penalty would leave them for good.
+        let holds_back =
+            matches!(self.arm.loss, LossConfig::Gce { .. } | LossConfig::Sce { .. } | LossConfig::Apl { .. });
+        let strongest = if holds_back { 0.0 } else { 0.5 * labels.len() as f64 }.max(STRONGEST_OF_FEW_ROWS);
         let strengths = || strengths.iter().copied().filter(|&strength| strength <= strongest);
         let mut found = (f64::INFINITY, strengths().next().unwrap_or(USUAL_STRENGTH));
         let mut parameters: Vec<Option<Vec<f32>>> = vec![None; self.folds.len()];
