@@ -171,8 +171,6 @@ class EnvelopeLoss(nn.Module):
         numbers = None if constants is None else torch.tensor(constants, dtype=torch.float64)
         if numbers is not None and self.base["name"] in ("forward", "backward"):
             numbers = numbers.reshape(len(matrix or []), -1)
-        if transition is not None and (callable(base) or loss["name"] not in ("forward", "backward")):
-            raise ValueError("transition: only the losses forward and backward read a transition matrix; leave it out")
         # Moves with the module, and is no state: it follows from the settings.
         self.register_buffer("_constants", numbers, persistent=False)
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
